@@ -1,0 +1,64 @@
+/* config.h: the only includer of boards/ and layouts/. Derives what follows from their constants and asserts how they relate.
+ *
+ * The make file names the four headers: BOARD_HEADER, LAYOUT_HEADER, MODEL_HEADER, METHOD_HEADER. `make SEQ= ROWS= MICRO=` override three
+ * of the layout's constants; the image's name then says so. tools/layoutc says the same as the asserts below first, with the values. */
+#ifndef SRC_CONFIG_H
+#define SRC_CONFIG_H
+
+/* Names that the headers use as values. */
+#define SCHEDULE_GPIPE 1
+#define SCHEDULE_1F1B  2
+
+#include BOARD_HEADER
+#include LAYOUT_HEADER
+#include MODEL_HEADER
+#include METHOD_HEADER
+
+#ifdef SEQ
+#define SEQUENCE_TOKENS SEQ
+#else
+#define SEQUENCE_TOKENS LAYOUT_SEQUENCE_TOKENS
+#endif
+#ifdef ROWS
+#define MICRO_BATCH_ROWS ROWS
+#else
+#define MICRO_BATCH_ROWS LAYOUT_MICRO_BATCH_ROWS
+#endif
+#ifdef MICRO
+#define MICRO_BATCHES MICRO
+#else
+#define MICRO_BATCHES LAYOUT_MICRO_BATCHES
+#endif
+
+#define TP LAYOUT_TP
+#define PP LAYOUT_PP
+#define DP LAYOUT_DP
+#define CP LAYOUT_CP
+#define RANKS (TP * PP * DP * CP)
+
+#define MICRO_BATCH_TOKENS   ((int64_t)MICRO_BATCH_ROWS * SEQUENCE_TOKENS)                 /* of one rank */
+#define GLOBAL_BATCH_ROWS    ((int64_t)DP * MICRO_BATCHES * MICRO_BATCH_ROWS)
+#define GLOBAL_BATCH_TOKENS  (GLOBAL_BATCH_ROWS * SEQUENCE_TOKENS)
+
+/* Shares of one rank under tensor parallelism. KV heads are held by several ranks where TP exceeds them. */
+#define HEADS_LOCAL          (MODEL_HEADS / TP)
+#define KV_COPIES            (TP > MODEL_KV_HEADS ? TP / MODEL_KV_HEADS : 1)
+#define KV_HEADS_LOCAL       (MODEL_KV_HEADS * KV_COPIES / TP)
+#define QKV_COLUMNS_LOCAL    ((HEADS_LOCAL + 2 * KV_HEADS_LOCAL) * MODEL_HEAD_DIM)
+#define ATTENTION_COLUMNS_LOCAL (HEADS_LOCAL * MODEL_HEAD_DIM)
+#define INTERMEDIATE_LOCAL   (MODEL_INTERMEDIATE / TP)
+#define VOCABULARY_LOCAL     ((MODEL_VOCABULARY + TP - 1) / TP)                            /* padded: TP of them are >= vocabulary */
+#define LOGIT_ROWS           (MICRO_BATCH_TOKENS < 128 ? MICRO_BATCH_TOKENS : 128)         /* rows of logits that exist at one time */
+
+_Static_assert(TP >= 1 && PP >= 1 && DP >= 1 && CP == 1, "LAYOUT_TP, LAYOUT_PP, LAYOUT_DP are at least 1, LAYOUT_CP is 1");
+_Static_assert(RANKS == BOARD_NODES * BOARD_DEVICES_PER_NODE, "layout and board differ in devices");
+_Static_assert(MODEL_HEADS % TP == 0, "LAYOUT_TP does not divide MODEL_HEADS");
+_Static_assert(MODEL_HEADS % MODEL_KV_HEADS == 0, "MODEL_KV_HEADS does not divide MODEL_HEADS");
+_Static_assert(TP % MODEL_KV_HEADS == 0 || MODEL_KV_HEADS % TP == 0, "neither of LAYOUT_TP and MODEL_KV_HEADS divides the other");
+_Static_assert(MODEL_INTERMEDIATE % TP == 0, "LAYOUT_TP does not divide MODEL_INTERMEDIATE");
+_Static_assert(MODEL_LAYERS >= PP, "more stages than layers");
+_Static_assert(MODEL_HEAD_DIM % 2 == 0, "MODEL_HEAD_DIM is odd: rotary positions need pairs");
+_Static_assert(SEQUENCE_TOKENS <= MODEL_POSITIONS, "LAYOUT_SEQUENCE_TOKENS exceeds MODEL_POSITIONS");
+_Static_assert(MICRO_BATCHES >= 1 && MICRO_BATCH_ROWS >= 1 && SEQUENCE_TOKENS >= 1, "empty batch");
+
+#endif

@@ -1,0 +1,179 @@
+/* tables.h: the contract between tools/layoutc, which writes these tables, and the image, which plays them.
+ *
+ * All tables are const. Offsets in the arena are bytes; offsets in the flat parameter buffer are elements, so that one number serves
+ * parameters and gradients (and, divided by DP, moments).
+ * (1) The flat parameter buffer of a stage is a row of buckets. A bucket starts at a multiple of 64 elements, its size is a multiple of
+ *     64 * DP, and each DP rank owns one contiguous 1/DP of it. Buckets: embedding; each layer; final norm with head.
+ * (2) Within a layer q, k, v (and their biases; and gate, up) follow each other without a gap, so that each is one matrix product.
+ * (3) Tied embeddings on one stage: the head reads the embedding's rows, but its gradient has a place of its own behind the flat gradients
+ *     (head_gradient), and STEP_TIED adds it: so the order of additions is that of two stages.
+ * (4) Steps run in order on their rank. Every rank of a stage plays the stage's program. */
+#ifndef SRC_TABLES_H
+#define SRC_TABLES_H
+
+#include "platform/comm.h"
+
+enum { NONE = -1 };
+
+/* ---- where a rank sits ---- */
+
+enum group_kind { GROUP_WORLD, GROUP_TP, GROUP_DP, GROUP_TIED, GROUP_KV_COPIES, GROUP_KINDS };
+enum direction { CHANNEL_FORWARD_IN, CHANNEL_FORWARD_OUT, CHANNEL_BACKWARD_IN, CHANNEL_BACKWARD_OUT, CHANNEL_DIRECTIONS };
+
+struct rank_row {
+    int16_t pp, dp, cp, tp;               /* rank = ((pp*DP + dp)*CP + cp)*TP + tp */
+    int32_t group[GROUP_KINDS];           /* index into groups; NONE where the rank has no such group */
+    int32_t channel[CHANNEL_DIRECTIONS];  /* index into channels; NONE at the ends of the pipeline */
+};
+
+/* ---- parameters ---- */
+
+enum parameter {
+    PARAMETER_EMBEDDING,
+    PARAMETER_ATTENTION_NORM, PARAMETER_Q, PARAMETER_K, PARAMETER_V, PARAMETER_Q_BIAS, PARAMETER_K_BIAS, PARAMETER_V_BIAS,
+    PARAMETER_Q_NORM, PARAMETER_K_NORM, PARAMETER_O, PARAMETER_MLP_NORM, PARAMETER_GATE, PARAMETER_UP, PARAMETER_DOWN,
+    PARAMETER_FINAL_NORM, PARAMETER_HEAD,
+    PARAMETER_KINDS
+};
+enum cut { CUT_NONE, CUT_ROWS, CUT_COLUMNS };
+/* What the TP ranks do with the gradient of a parameter that several of them hold: nothing, because each computed the same bits; or sum it
+ * over the group of that kind, because each saw a part. */
+enum copies_sum { COPIES_EQUAL, COPIES_SUM_TP, COPIES_SUM_KV };
+
+struct shard {
+    const char *name;                     /* Hugging Face */
+    enum parameter parameter;
+    int32_t layer;                        /* global; NONE outside layers */
+    int64_t rows, columns;                /* global; a vector is rows x 1 */
+    enum cut cut;
+    int32_t copies;                       /* consecutive TP ranks that hold the same piece; TP where nothing is cut */
+    int64_t local_rows, local_columns;    /* the piece (tp / copies) starts at piece * local_rows (or columns); rows past the end are padding */
+    int64_t offset;                       /* elements in the flat parameter buffer */
+    bool decays;                          /* weight decay */
+    enum copies_sum copies_sum;
+    bool counts;                          /* in the gradient norm of this stage; false for the second copy of a tied embedding */
+};
+
+struct bucket {
+    const char *name;                     /* "embedding", "layer 3", "head" */
+    int64_t offset, elements;             /* in the flat parameter buffer */
+    int32_t first_shard, shards;
+};
+
+/* ---- buffers ---- */
+
+enum buffer_kind {
+    BUFFER_PARAMETERS, BUFFER_GRADIENTS, BUFFER_MOMENT_1, BUFFER_MOMENT_2,  /* whole program */
+    BUFFER_ROPE,                          /* [T, D/2, 2] fp32; whole program */
+    BUFFER_SLOTS,                         /* comm: messages that came in */
+    BUFFER_STAGING,                       /* save: what a checkpoint copies out of the run; whole program */
+    BUFFER_BATCH,                         /* micro: int32 token, target, start, position [4][B,T], then float loss, hit [2][B,T] */
+    BUFFER_RESIDUAL,                      /* micro, layer: input of the layer [N,C]; layer = last + 1: output of the stage */
+    BUFFER_SAVED,                         /* micro, layer: what its backward pass needs: struct saved_fields */
+    BUFFER_RESIDUAL_GRADIENT,             /* micro: [N,C], from the stage's end to its start */
+    BUFFER_WORK,                          /* scratch of one step */
+    BUFFER_KINDS
+};
+struct buffer {
+    enum buffer_kind kind;
+    int16_t micro, layer;                 /* NONE where it does not apply */
+    int32_t first_step, last_step;        /* of the program that uses it; 0 and INT32_MAX for the whole program */
+    int64_t offset_bytes, bytes;          /* in the arena */
+};
+
+/* Parts of BUFFER_SAVED and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
+enum saved_field {
+    SAVED_RSTD_ATTENTION,                 /* [N] */
+    SAVED_QKV,                            /* [N, QKV_COLUMNS_LOCAL] after norm and rotation */
+    SAVED_QK_RAW,                         /* [N, (H+K)*D] before QK-norm */
+    SAVED_QK_RSTD,                        /* [N, H+K] */
+    SAVED_ATTENTION,                      /* [N, H*D] */
+    SAVED_LSE,                            /* [B,H,T] */
+    SAVED_RESIDUAL_MIDDLE,                /* [N,C] after attention */
+    SAVED_RSTD_MLP,                       /* [N] */
+    SAVED_GATE_UP,                        /* [N, 2F] */
+    SAVED_FIELDS
+};
+enum work_field {
+    WORK_NORMED,                          /* [N,C] */
+    WORK_PARTIAL,                         /* [N,C] product before the TP sum; in backward the gradient of WORK_NORMED */
+    WORK_ACTIVATED,                       /* [N,F] swiglu, and its gradient */
+    WORK_GATE_UP_GRADIENT,                /* [N,2F] */
+    WORK_ATTENTION_GRADIENT,              /* [N, H*D] */
+    WORK_QKV_GRADIENT,                    /* [N, QKV_COLUMNS_LOCAL] */
+    WORK_DELTA,                           /* [B,H,T] */
+    WORK_RSTD,                            /* [N] final norm */
+    WORK_LOGITS,                          /* [LOGIT_ROWS, VOCABULARY_LOCAL] fp32 */
+    WORK_LOGIT_STATISTICS,                /* [3, LOGIT_ROWS] fp32: max, sum, picked */
+    WORK_FIELDS
+};
+
+/* ---- programs ---- */
+
+enum step_kind {
+    STEP_FEED,                /* micro: fill BUFFER_BATCH */
+    STEP_EMBED,               /* micro: tokens -> out residual */
+    STEP_RECEIVE_FORWARD,     /* micro: out residual */
+    STEP_LAYER,               /* micro, layer: in residual -> out residual, saved */
+    STEP_SEND_FORWARD,        /* micro: in residual */
+    STEP_HEAD,                /* micro: in residual -> out residual gradient; losses; gradients of final norm and head */
+    STEP_HEAD_EVALUATE,       /* micro: in residual -> losses */
+    STEP_RECEIVE_BACKWARD,    /* micro: out residual gradient */
+    STEP_LAYER_BACKWARD,      /* micro, layer: in residual, saved; out residual gradient in place */
+    STEP_SEND_BACKWARD,       /* micro: in residual gradient */
+    STEP_EMBED_BACKWARD,      /* micro: in residual gradient */
+    STEP_CLEAR,               /* bucket: gradients to zero */
+    STEP_TIED,                /* embedding's gradient: sum over GROUP_TIED, or add head_gradient on one stage */
+    STEP_COPIES,              /* bucket: sums of shards with copies_sum */
+    STEP_REDUCE,              /* bucket: reduce-scatter over DP (nothing if DP is 1) */
+    STEP_NORM,                /* sums of squares of own slices; records of all ranks; clip factor, loss */
+    STEP_UPDATE,              /* bucket: AdamW on the own slice */
+    STEP_GATHER,              /* bucket: all-gather of parameters over DP */
+    STEP_KINDS
+};
+struct step {
+    uint8_t kind;
+    int16_t micro, layer, bucket;         /* layer is global; NONE where it does not apply */
+    int32_t in, out, saved, work;         /* indices into the stage's buffers; NONE */
+};
+
+struct program {
+    const struct step *step;
+    int32_t steps;
+};
+
+struct stage {
+    int32_t first_layer, layers;
+    bool embeds, heads;                   /* holds the embedding at the start, the head at the end */
+    const struct shard *shard;
+    int32_t shards;
+    const struct bucket *bucket;
+    int32_t buckets;
+    const struct buffer *buffer;
+    int32_t buffers;
+    struct program train, evaluate;       /* evaluate: one micro-batch forward, DP x MICRO_BATCH_ROWS rows */
+    int64_t parameter_elements;           /* padded, the flat buffer's length */
+    int64_t head_gradient;                /* elements: where the tied head's own gradient starts in the gradient buffer; NONE */
+    int64_t gradient_elements;
+    int64_t state_elements;               /* parameter_elements / DP */
+    int64_t arena_bytes;
+    int64_t arena_bound_bytes;            /* the largest live set: no placement can do with less */
+};
+
+/* Offset of a parameter in the flat buffer, by stage and layer - first_layer (0 for those outside layers); NONE if not there. */
+extern const int64_t *const parameter_offset[];        /* [PP] -> [layers][PARAMETER_KINDS] */
+
+extern const struct stage stages[];                    /* [PP] */
+extern const struct rank_row rank_rows[];              /* [RANKS] */
+extern const struct comm_group groups[];
+extern const int32_t groups_count;
+extern const struct comm_channel channels[];
+extern const int32_t channels_count;
+extern const int64_t saved_offset_bytes[SAVED_FIELDS];
+extern const int64_t work_offset_bytes[WORK_FIELDS];
+extern const int64_t arena_bytes;                      /* of the fullest rank: what each rank reserves */
+extern const int64_t model_parameters;                 /* of the whole model, each once, without padding */
+extern const char image_name[];                        /* "host-x8/tp2pp2dp2/tiny-llama/full" */
+extern const uint64_t image_inputs;                    /* hash over all inputs */
+
+#endif
