@@ -12,7 +12,7 @@
 
 enum { JOB_PATH_BYTES = 1024 };
 
-enum schedule { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_WSD };
+enum rate_schedule { RATE_CONSTANT, RATE_LINEAR, RATE_COSINE, RATE_WSD };
 
 struct job {
     char model[JOB_PATH_BYTES];         /* folder: config.json, *.safetensors or *.gguf; "" with start = "random" */
@@ -25,7 +25,7 @@ struct job {
     double epochs;                      /* used if steps is 0 */
     int64_t steps;                      /* optimizer steps of the whole job; boot turns epochs into it */
     double learning_rate;
-    enum schedule schedule;
+    enum rate_schedule schedule;
     double floor;                       /* share of learning_rate that the schedule ends at */
     double warmup_ratio;                /* used if warmup_steps is -1 */
     int64_t warmup_steps;

@@ -1,0 +1,21 @@
+/* checkpoint.h: the model in Hugging Face form, written by the ranks themselves.
+ *
+ * (1) checkpoint_open (BOOT) makes the output folder, carries config.json, generation_config.json and the tokenizer's files along, opens
+ *     model.safetensors.tmp (or shards of at most 5 GB with an index), writes its header and reserves its space.
+ * (2) checkpoint_write (steady) is called by every rank; each writes the pieces it is the first owner of, converted to the output type.
+ * (3) checkpoint_publish (steady, one rank, after all have written) syncs and renames. Nothing allocates after checkpoint_open. */
+#ifndef SRC_SAVE_CHECKPOINT_H
+#define SRC_SAVE_CHECKPOINT_H
+
+#include "night.h"
+
+/* type is what the output will be stored as. Returns OK, or E_READ: the folder cannot be written, or the disk is too small (says both
+ * sizes). */
+MUST_USE enum status checkpoint_open(const struct night *night, enum storage type);
+/* parameters is the rank's flat parameter buffer. Returns OK or E_AGAIN (disk). */
+MUST_USE enum status checkpoint_write(const struct rank *rank, const float *parameters);
+MUST_USE enum status checkpoint_publish(void);
+/* What checkpoint_open will reserve, in bytes: for the arithmetic of the night. */
+int64_t checkpoint_bytes(enum storage type);
+
+#endif
