@@ -134,7 +134,7 @@ enum step_kind {
 struct step {
     uint8_t kind;
     int16_t micro, layer, bucket;         /* layer is global; NONE where it does not apply */
-    int32_t in, out, saved, work;         /* indices into the stage's buffers; NONE */
+    int32_t batch, in, out, saved, work;  /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
 };
 
 struct program {
