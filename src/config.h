@@ -46,6 +46,7 @@
 #define KV_HEADS_LOCAL       (MODEL_KV_HEADS * KV_COPIES / TP)
 #define QKV_COLUMNS_LOCAL    ((HEADS_LOCAL + 2 * KV_HEADS_LOCAL) * MODEL_HEAD_DIM)
 #define ATTENTION_COLUMNS_LOCAL (HEADS_LOCAL * MODEL_HEAD_DIM)
+#define ATTENTION_SCALE      (1.0f / __builtin_sqrtf(MODEL_HEAD_DIM))
 #define INTERMEDIATE_LOCAL   (MODEL_INTERMEDIATE / TP)
 #define VOCABULARY_LOCAL     ((MODEL_VOCABULARY + TP - 1) / TP)                            /* padded: TP of them are >= vocabulary */
 #define LOGIT_ROWS           (MICRO_BATCH_TOKENS < 128 ? MICRO_BATCH_TOKENS : 128)         /* rows of logits that exist at one time */

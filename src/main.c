@@ -1,0 +1,33 @@
+/* main.c: the image's life on one page: boot, seal, run, exit code. */
+#include <string.h>
+
+#include "boot/boot.h"
+#include "config.h"
+#include "run/executive.h"
+
+static const char usage[] = "usage: nocturne job.cfg          run the job\n"
+                            "       nocturne check job.cfg    say whether it will run\n"
+                            "       nocturne info             say what this image is";
+
+/* One rank's life. Ranks leave boot together: either all are sealed, or none runs. */
+static enum status live(int32_t rank, void *argument)
+{
+    struct night *night = argument;
+    TRY(boot_rank(night, rank));
+    return executive_run(night, &night->rank[rank]);
+}
+
+int main(int argc, char **argv)
+{
+    struct night *night = NULL;
+    if (argc == 2 && strcmp(argv[1], "info") == 0)
+        return boot_info();
+    bool check = argc == 3 && strcmp(argv[1], "check") == 0;
+    if (!check && argc != 2)
+        return fail(E_USAGE, "%s", usage);
+    enum status status = boot_night(argv[argc - 1], check, &night);
+    if (status == OK && !check)
+        status = ranks_run(RANKS, live, night);
+    unseal();
+    return status;
+}

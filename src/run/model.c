@@ -1,0 +1,222 @@
+/* model.c: see model.h. Steady; allocates nothing, cannot fail.
+ *
+ * Names of the pieces follow Vaswani et al. 2017 and Touvron et al. 2023 (LLaMA); the tensor-parallel cuts follow Shoeybi et al. 2019
+ * (Megatron-LM), section 3: columns of the first product, rows of the second, one sum over the group behind each pair. */
+#include "run/model.h"
+
+#include "config.h"
+#include "run/feed.h"
+
+#define N MICRO_BATCH_TOKENS
+
+static float *parameter(const struct player *player, int32_t layer, enum parameter kind)
+{
+    int64_t offset = player->offset[layer == NONE ? 0 : layer - player->stage->first_layer][kind];
+    ASSERT(offset != NONE);
+    return player->parameters + offset;
+}
+
+static float *gradient(const struct player *player, int32_t layer, enum parameter kind)
+{
+    return player->gradients + (parameter(player, layer, kind) - player->parameters);
+}
+
+static void *saved(const struct player *player, const struct step *step, enum saved_field field)
+{
+    return (uint8_t *)buffer_at(player, step->saved) + saved_offset_bytes[field];
+}
+
+static void *work(const struct player *player, const struct step *step, enum work_field field)
+{
+    return (uint8_t *)buffer_at(player, step->work) + work_offset_bytes[field];
+}
+
+static void sum_over_tp(struct player *player, real *x, int64_t elements)
+{
+    comm_all_reduce(player->rank->comm, &player->rank->queue, player->row->group[GROUP_TP], x, elements, COMM_SUM);
+}
+
+static struct attention attention_shape(int32_t layer)
+{
+    return (struct attention){
+        .batch = MICRO_BATCH_ROWS, .tokens = SEQUENCE_TOKENS,
+        .heads = HEADS_LOCAL, .kv_heads = KV_HEADS_LOCAL, .head_size = MODEL_HEAD_DIM,
+        .window = layer >= MODEL_WINDOW_FIRST_LAYER ? MODEL_WINDOW_TOKENS : 0,
+        .scale = ATTENTION_SCALE,
+    };
+}
+
+/* ---- embedding ---- */
+
+void model_embed(struct player *player, const struct step *step)
+{
+    struct batch batch = batch_at(player, step->batch);
+    real *x = buffer_at(player, step->out);
+    embedding_forward(&player->rank->queue, x, parameter(player, NONE, PARAMETER_EMBEDDING), batch.token,
+                      (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
+    sum_over_tp(player, x, N * MODEL_HIDDEN);
+}
+
+void model_embed_backward(struct player *player, const struct step *step)
+{
+    struct batch batch = batch_at(player, step->batch);
+    embedding_backward(&player->rank->queue, gradient(player, NONE, PARAMETER_EMBEDDING), buffer_at(player, step->in), batch.token,
+                       (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
+}
+
+/* ---- layer ---- */
+
+void model_layer(struct player *player, const struct step *step)
+{
+    struct queue *queue = &player->rank->queue;
+    struct batch batch = batch_at(player, step->batch);
+    int32_t layer = step->layer;
+    const real *x = buffer_at(player, step->in);
+    real *y = buffer_at(player, step->out);
+    real *normed = work(player, step, WORK_NORMED), *partial = work(player, step, WORK_PARTIAL);
+    real *qkv = saved(player, step, SAVED_QKV), *attended = saved(player, step, SAVED_ATTENTION);
+    real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
+    real *activated = work(player, step, WORK_ACTIVATED);
+
+    rmsnorm_forward(queue, normed, saved(player, step, SAVED_RSTD_ATTENTION), NULL, x, NULL,
+                    parameter(player, layer, PARAMETER_ATTENTION_NORM), N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    matmul_forward(queue, qkv, normed, parameter(player, layer, PARAMETER_Q),
+                   MODEL_QKV_BIAS ? parameter(player, layer, PARAMETER_Q_BIAS) : NULL, N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
+    if (MODEL_QK_NORM)
+        qknorm_forward(queue, qkv, saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD),
+                       parameter(player, layer, PARAMETER_Q_NORM), parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL,
+                       KV_HEADS_LOCAL, MODEL_HEAD_DIM, MODEL_NORM_EPSILON);
+    rope_apply(queue, qkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, false);
+    attention_forward(queue, attended, saved(player, step, SAVED_LSE), qkv, batch.start, attention_shape(layer));
+    matmul_forward(queue, partial, attended, parameter(player, layer, PARAMETER_O), NULL, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL,
+                   false);
+    sum_over_tp(player, partial, N * MODEL_HIDDEN);
+
+    rmsnorm_forward(queue, normed, saved(player, step, SAVED_RSTD_MLP), middle, x, partial,
+                    parameter(player, layer, PARAMETER_MLP_NORM), N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    matmul_forward(queue, gate_up, normed, parameter(player, layer, PARAMETER_GATE), NULL, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
+                   false);
+    swiglu_forward(queue, activated, gate_up, N, INTERMEDIATE_LOCAL);
+    matmul_forward(queue, y, activated, parameter(player, layer, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
+    sum_over_tp(player, y, N * MODEL_HIDDEN);
+    add(queue, y, middle, N * MODEL_HIDDEN);
+}
+
+/* d is the gradient of the layer's output on entry, of its middle after the first half, of its input on return. */
+static void mlp_backward(struct player *player, const struct step *step, real *d)
+{
+    struct queue *queue = &player->rank->queue;
+    int32_t layer = step->layer;
+    const real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
+    const float *rstd = saved(player, step, SAVED_RSTD_MLP), *gain = parameter(player, layer, PARAMETER_MLP_NORM);
+    real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
+    real *activated = work(player, step, WORK_ACTIVATED), *dgate_up = work(player, step, WORK_GATE_UP_GRADIENT);
+
+    matmul_backward_input(queue, activated, d, parameter(player, layer, PARAMETER_DOWN), N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
+    swiglu_backward(queue, dgate_up, activated, activated, gate_up, N, INTERMEDIATE_LOCAL);
+    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_DOWN), NULL, d, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
+    matmul_backward_input(queue, dnormed, dgate_up, parameter(player, layer, PARAMETER_GATE), N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
+                          false);
+    rmsnorm_again(queue, normed, middle, gain, rstd, N, MODEL_HIDDEN);
+    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_GATE), NULL, dgate_up, normed, N, 2 * INTERMEDIATE_LOCAL,
+                           MODEL_HIDDEN);
+    sum_over_tp(player, dnormed, N * MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_MLP_NORM), dnormed, middle, gain, rstd, N, MODEL_HIDDEN);
+}
+
+static void attention_half_backward(struct player *player, const struct step *step, real *d)
+{
+    struct queue *queue = &player->rank->queue;
+    struct batch batch = batch_at(player, step->batch);
+    int32_t layer = step->layer;
+    const real *x = buffer_at(player, step->in), *qkv = saved(player, step, SAVED_QKV);
+    const real *attended = saved(player, step, SAVED_ATTENTION);
+    const float *rstd = saved(player, step, SAVED_RSTD_ATTENTION), *gain = parameter(player, layer, PARAMETER_ATTENTION_NORM);
+    real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
+    real *dattended = work(player, step, WORK_ATTENTION_GRADIENT), *dqkv = work(player, step, WORK_QKV_GRADIENT);
+
+    matmul_backward_input(queue, dattended, d, parameter(player, layer, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
+    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_O), NULL, d, attended, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL);
+    attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, attended, saved(player, step, SAVED_LSE), batch.start,
+                       attention_shape(layer));
+    rope_apply(queue, dqkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, true);
+    if (MODEL_QK_NORM)
+        qknorm_backward(queue, dqkv, gradient(player, layer, PARAMETER_Q_NORM), gradient(player, layer, PARAMETER_K_NORM),
+                        saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD), parameter(player, layer, PARAMETER_Q_NORM),
+                        parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM);
+    matmul_backward_input(queue, dnormed, dqkv, parameter(player, layer, PARAMETER_Q), N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
+    rmsnorm_again(queue, normed, x, gain, rstd, N, MODEL_HIDDEN);
+    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_Q),
+                           MODEL_QKV_BIAS ? gradient(player, layer, PARAMETER_Q_BIAS) : NULL, dqkv, normed, N, QKV_COLUMNS_LOCAL,
+                           MODEL_HIDDEN);
+    sum_over_tp(player, dnormed, N * MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_ATTENTION_NORM), dnormed, x, gain, rstd, N, MODEL_HIDDEN);
+}
+
+void model_layer_backward(struct player *player, const struct step *step)
+{
+    real *d = buffer_at(player, step->out);
+    mlp_backward(player, step, d);
+    attention_half_backward(player, step, d);
+}
+
+/* ---- head ---- */
+
+/* Where the head's weights and their gradient lie: with tied embeddings on one stage the weights are the embedding's, and the gradient
+ * has a place of its own, which STEP_TIED adds to the embedding's (tables.h, rule 3). */
+static const float *head_weight(const struct player *player)
+{
+    bool shared = MODEL_TIED && PP == 1;
+    return parameter(player, NONE, shared ? PARAMETER_EMBEDDING : PARAMETER_HEAD);
+}
+
+static float *head_gradient(const struct player *player)
+{
+    if (player->stage->head_gradient != NONE)
+        return player->gradients + player->stage->head_gradient;
+    return gradient(player, NONE, PARAMETER_HEAD);
+}
+
+void model_head(struct player *player, const struct step *step, bool gradients)
+{
+    struct queue *queue = &player->rank->queue;
+    struct batch batch = batch_at(player, step->batch);
+    const real *x = buffer_at(player, step->in);
+    const float *gain = parameter(player, NONE, PARAMETER_FINAL_NORM), *weight = head_weight(player);
+    real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
+    float *rstd = work(player, step, WORK_RSTD), *logits = work(player, step, WORK_LOGITS);
+    float *statistics = work(player, step, WORK_LOGIT_STATISTICS);
+    int64_t first = (int64_t)player->row->tp * VOCABULARY_LOCAL;
+    int64_t real_columns = MODEL_VOCABULARY - first;
+    int64_t valid = real_columns < 0 ? 0 : real_columns < VOCABULARY_LOCAL ? real_columns : VOCABULARY_LOCAL;
+    float scale = (float)(1.0 / (double)player->batch_targets);
+
+    rmsnorm_forward(queue, normed, rstd, NULL, x, NULL, gain, N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    for (int64_t row = 0; row < N; row += LOGIT_ROWS) {
+        int64_t rows = N - row < LOGIT_ROWS ? N - row : LOGIT_ROWS;
+        const int32_t *target = batch.target + row;
+        float *max = statistics, *sum = statistics + rows, *picked = statistics + 2 * rows;
+        matmul_forward(queue, logits, normed + row * MODEL_HIDDEN, weight, NULL, rows, VOCABULARY_LOCAL, MODEL_HIDDEN, false);
+        crossentropy_max(queue, max, logits, rows, VOCABULARY_LOCAL, valid);
+        comm_all_reduce(player->rank->comm, queue, player->row->group[GROUP_TP], max, rows, COMM_MAX);
+        crossentropy_exponentials(queue, logits, sum, picked, max, target, first, rows, VOCABULARY_LOCAL, valid);
+        sum_over_tp(player, sum, 2 * rows);
+        crossentropy_loss(queue, batch.loss + row, batch.hit + row, sum, picked, target, rows);
+        if (!gradients)
+            continue;
+        crossentropy_backward(queue, logits, sum, target, scale, first, rows, VOCABULARY_LOCAL, valid);
+        matmul_backward_input(queue, dnormed + row * MODEL_HIDDEN, logits, weight, rows, VOCABULARY_LOCAL, MODEL_HIDDEN, false);
+        matmul_backward_weight(queue, head_gradient(player), NULL, logits, normed + row * MODEL_HIDDEN, rows, VOCABULARY_LOCAL,
+                               MODEL_HIDDEN);
+    }
+    for (int64_t n = 0; n < N; n++) {
+        player->loss += (double)batch.loss[n];
+        player->hits += batch.hit[n] != 0.0f;
+    }
+    if (!gradients)
+        return;
+    real *d = buffer_at(player, step->out);
+    sum_over_tp(player, dnormed, N * MODEL_HIDDEN);
+    fill_zero(queue, d, N * MODEL_HIDDEN * (int64_t)sizeof *d);
+    rmsnorm_backward(queue, d, gradient(player, NONE, PARAMETER_FINAL_NORM), dnormed, x, gain, rstd, N, MODEL_HIDDEN);
+}

@@ -1,0 +1,19 @@
+/* model.h: which kernels a layer, an embedding and a head are; forward beside backward.
+ *
+ * Phase: steady. (1) Within a tensor-parallel group every rank makes the same calls in the same order, with the same sizes.
+ * (2) Residual streams and their gradients are equal on all ranks of a tensor-parallel group, to the bit: each was summed over the group.
+ * (3) Gradients of parameters are added to the flat gradient buffer; the loss was divided by the global batch's targets before. */
+#ifndef SRC_RUN_MODEL_H
+#define SRC_RUN_MODEL_H
+
+#include "run/player.h"
+
+/* Each plays one step of the program; operands as src/tables.h says at the step's kind. */
+void model_embed(struct player *player, const struct step *step);
+void model_embed_backward(struct player *player, const struct step *step);
+void model_layer(struct player *player, const struct step *step);
+void model_layer_backward(struct player *player, const struct step *step);
+/* Adds to player->loss and player->hits; with gradients (STEP_HEAD) or without (STEP_HEAD_EVALUATE). */
+void model_head(struct player *player, const struct step *step, bool gradients);
+
+#endif

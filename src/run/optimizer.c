@@ -1,0 +1,123 @@
+/* optimizer.c: see optimizer.h. Steady; allocates nothing, cannot fail. */
+#include "run/optimizer.h"
+
+#include <math.h>
+
+#include "config.h"
+
+double optimizer_learning_rate(const struct job *job, int64_t step)
+{
+    int64_t warmup = job->warmup_steps >= 0 ? job->warmup_steps : (int64_t)ceil(job->warmup_ratio * (double)job->steps);
+    if (step <= warmup)
+        return job->learning_rate * (double)step / (double)warmup;
+    double progress = (double)(step - warmup) / (double)(job->steps - warmup), share = 1.0;
+    switch (job->schedule) {
+    case RATE_CONSTANT:
+        break;
+    case RATE_LINEAR:
+        share = job->floor + (1.0 - job->floor) * (1.0 - progress);
+        break;
+    case RATE_COSINE:
+        share = job->floor + (1.0 - job->floor) * 0.5 * (1.0 + cos(M_PI * progress));
+        break;
+    case RATE_WSD: {
+        int64_t decay = (int64_t)ceil(job->decay_ratio * (double)job->steps);
+        int64_t left = job->steps - step;
+        if (left < decay)
+            share = job->floor + (1.0 - job->floor) * (double)left / (double)decay;
+        break;
+    }
+    }
+    return job->learning_rate * share;
+}
+
+/* The part of a shard that lies in this rank's slice of its bucket. */
+struct segment {
+    int64_t offset, elements;     /* in the flat buffer; elements <= 0: no overlap */
+    int64_t state;                /* in the moments */
+};
+
+static struct segment segment_of(const struct player *player, const struct bucket *bucket, const struct shard *shard)
+{
+    int64_t slice = bucket->elements / DP, begin = bucket->offset + player->row->dp * slice, end = begin + slice;
+    int64_t from = shard->offset, to = shard->offset + shard->local_rows * shard->local_columns;
+    if (from < begin)
+        from = begin;
+    if (to > end)
+        to = end;
+    return (struct segment){ .offset = from, .elements = to - from, .state = bucket->offset / DP + (from - begin) };
+}
+
+struct record {
+    struct exact_sum squares;
+    double loss;
+    int64_t hits;
+};
+
+/* Adds the ranks' records in rank order. Stages other than the last, and tensor-parallel ranks other than the first, add exact zeros to the
+ * loss, so the order of its non-zero terms is that of the data-parallel ranks whatever the pipeline. */
+static struct exact_sum exchange(struct player *player, struct exact_sum squares)
+{
+    struct record all[RANKS], mine = { .squares = squares };
+    if (player->stage->heads && player->row->tp == 0) {
+        mine.loss = player->loss;
+        mine.hits = player->hits;
+    }
+    comm_gather_records(player->rank->comm, &player->rank->queue, player->row->group[GROUP_WORLD], all, &mine, sizeof mine);
+    struct exact_sum total = { 0 };
+    player->global_loss = 0.0;
+    player->global_hits = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        exact_sum_add(&total, &all[rank].squares);
+        player->global_loss += all[rank].loss;
+        player->global_hits += all[rank].hits;
+    }
+    return total;
+}
+
+void optimizer_norm(struct player *player)
+{
+    struct exact_sum squares = { 0 };
+    for (int32_t b = 0; b < player->stage->buckets; b++) {
+        const struct bucket *bucket = &player->stage->bucket[b];
+        for (int32_t s = 0; s < bucket->shards; s++) {
+            const struct shard *shard = &player->stage->shard[bucket->first_shard + s];
+            struct segment segment = segment_of(player, bucket, shard);
+            if (shard->counts && player->row->tp % shard->copies == 0 && segment.elements > 0)
+                sum_of_squares(&player->rank->queue, &squares, player->gradients + segment.offset, segment.elements);
+        }
+    }
+    struct exact_sum total = exchange(player, squares);
+    double clip = player->night->job.clip;
+    player->norm = sqrt(exact_sum_value(&total));
+    player->bad = !isfinite(player->norm) || !isfinite(player->global_loss);
+    /* The small term keeps the bits that PyTorch's clip_grad_norm_ gives. */
+    double factor = clip > 0.0 ? clip / (player->norm + 1e-6) : 1.0;
+    player->clip_factor = factor < 1.0 ? factor : 1.0;
+}
+
+void optimizer_sum_losses(struct player *player)
+{
+    (void)exchange(player, (struct exact_sum){ 0 });
+}
+
+void optimizer_update(struct player *player, const struct bucket *bucket)
+{
+    const struct job *job = &player->night->job;
+    struct adamw a = {
+        .learning_rate = (float)player->learning_rate,
+        .beta1 = (float)job->beta1, .beta2 = (float)job->beta2, .epsilon = (float)job->epsilon,
+        .gradient_scale = (float)player->clip_factor,
+        .correction1 = (float)(1.0 - pow(job->beta1, (double)player->step)),
+        .correction2 = (float)(1.0 - pow(job->beta2, (double)player->step)),
+    };
+    for (int32_t s = 0; s < bucket->shards; s++) {
+        const struct shard *shard = &player->stage->shard[bucket->first_shard + s];
+        struct segment segment = segment_of(player, bucket, shard);
+        if (segment.elements <= 0)
+            continue;
+        a.weight_decay = shard->decays ? (float)job->weight_decay : 0.0f;
+        adamw_update(&player->rank->queue, player->parameters + segment.offset, player->moment1 + segment.state,
+                     player->moment2 + segment.state, player->gradients + segment.offset, segment.elements, a);
+    }
+}

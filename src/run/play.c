@@ -1,0 +1,95 @@
+/* play.c: see play.h. Steady; allocates nothing, cannot fail. */
+#include "run/play.h"
+
+#include "config.h"
+#include "run/feed.h"
+#include "run/model.h"
+#include "run/optimizer.h"
+
+enum { RESIDUAL_BYTES = MICRO_BATCH_ROWS * SEQUENCE_TOKENS * MODEL_HIDDEN * (int64_t)sizeof(real) };
+
+static void send(struct player *player, int32_t buffer, enum direction direction)
+{
+    comm_send(player->rank->comm, &player->rank->queue, player->row->channel[direction], buffer_at(player, buffer), RESIDUAL_BYTES);
+}
+
+static void receive(struct player *player, int32_t buffer, enum direction direction)
+{
+    comm_receive(player->rank->comm, &player->rank->queue, player->row->channel[direction], buffer_at(player, buffer), RESIDUAL_BYTES);
+}
+
+static void clear(struct player *player, const struct bucket *bucket)
+{
+    const struct stage *stage = player->stage;
+    fill_zero(&player->rank->queue, player->gradients + bucket->offset, bucket->elements * (int64_t)sizeof(float));
+    if (bucket == stage->bucket && stage->head_gradient != NONE)
+        fill_zero(&player->rank->queue, player->gradients + stage->head_gradient,
+                  (stage->gradient_elements - stage->head_gradient) * (int64_t)sizeof(float));
+}
+
+/* The two gradients of a tied embedding become one sum, embedding's first and head's second, on every rank that holds a copy. */
+static void sum_tied(struct player *player)
+{
+    enum parameter kind = player->stage->embeds ? PARAMETER_EMBEDDING : PARAMETER_HEAD;
+    float *gradient = player->gradients + player->offset[0][kind];
+    int64_t elements = (int64_t)VOCABULARY_LOCAL * MODEL_HIDDEN;
+    if (player->stage->head_gradient != NONE)
+        add(&player->rank->queue, gradient, player->gradients + player->stage->head_gradient, elements);
+    else
+        comm_all_reduce(player->rank->comm, &player->rank->queue, player->row->group[GROUP_TIED], gradient, elements, COMM_SUM);
+}
+
+/* Copies of a parameter that each saw a part of the heads: their gradients are summed over the ranks that hold them. */
+static void sum_copies(struct player *player, const struct bucket *bucket)
+{
+    for (int32_t s = 0; s < bucket->shards; s++) {
+        const struct shard *shard = &player->stage->shard[bucket->first_shard + s];
+        if (shard->copies_sum == COPIES_EQUAL)
+            continue;
+        enum group_kind group = shard->copies_sum == COPIES_SUM_TP ? GROUP_TP : GROUP_KV_COPIES;
+        comm_all_reduce(player->rank->comm, &player->rank->queue, player->row->group[group], player->gradients + shard->offset,
+                        shard->local_rows * shard->local_columns, COMM_SUM);
+    }
+}
+
+static void over_dp(struct player *player, const struct bucket *bucket, enum step_kind kind)
+{
+    int32_t group = player->row->group[GROUP_DP];
+    if (kind == STEP_REDUCE)
+        comm_reduce_scatter(player->rank->comm, &player->rank->queue, group, player->gradients + bucket->offset, bucket->elements / DP);
+    else
+        comm_all_gather(player->rank->comm, &player->rank->queue, group, player->parameters + bucket->offset, bucket->elements / DP);
+}
+
+void play(struct player *player, const struct program *program)
+{
+    for (int32_t i = 0; i < program->steps; i++) {
+        const struct step *step = &program->step[i];
+        const struct bucket *bucket = step->bucket == NONE ? NULL : &player->stage->bucket[step->bucket];
+        switch ((enum step_kind)step->kind) {
+        case STEP_FEED:             feed_micro_batch(player, step->micro, step->batch); break;
+        case STEP_EMBED:            model_embed(player, step); break;
+        case STEP_RECEIVE_FORWARD:  receive(player, step->out, CHANNEL_FORWARD_IN); break;
+        case STEP_LAYER:            model_layer(player, step); break;
+        case STEP_SEND_FORWARD:     send(player, step->in, CHANNEL_FORWARD_OUT); break;
+        case STEP_HEAD:             model_head(player, step, true); break;
+        case STEP_HEAD_EVALUATE:    model_head(player, step, false); break;
+        case STEP_RECEIVE_BACKWARD: receive(player, step->out, CHANNEL_BACKWARD_IN); break;
+        case STEP_LAYER_BACKWARD:   model_layer_backward(player, step); break;
+        case STEP_SEND_BACKWARD:    send(player, step->in, CHANNEL_BACKWARD_OUT); break;
+        case STEP_EMBED_BACKWARD:   model_embed_backward(player, step); break;
+        case STEP_CLEAR:            clear(player, bucket); break;
+        case STEP_TIED:             sum_tied(player); break;
+        case STEP_COPIES:           sum_copies(player, bucket); break;
+        case STEP_REDUCE:           over_dp(player, bucket, STEP_REDUCE); break;
+        case STEP_NORM:
+            optimizer_norm(player);
+            if (player->bad)
+                return;         /* the same on all ranks: none of them updates, the executive ends the run */
+            break;
+        case STEP_UPDATE:           optimizer_update(player, bucket); break;
+        case STEP_GATHER:           over_dp(player, bucket, STEP_GATHER); break;
+        case STEP_KINDS:            ASSERT(step->kind < STEP_KINDS); break;
+        }
+    }
+}
