@@ -6,8 +6,8 @@
 #include "config.h"
 #include "run/evaluate.h"
 #include "run/feed.h"
-#include "run/optimizer.h"
 #include "run/play.h"
+#include "run/rate.h"
 #include "save/checkpoint.h"
 #include "save/summary.h"
 #include "save/telemetry.h"
@@ -43,7 +43,7 @@ static struct step_result train_step(struct player *player, int64_t step)
     player->pack = &player->night->data;
     player->batch_row = row;
     player->batch_targets = feed_training_rows(player->night, step, row);
-    player->learning_rate = optimizer_learning_rate(&player->night->job, step);
+    player->learning_rate = rate_at(&player->night->job, step);
     player->loss = 0.0;
     player->hits = 0;
     play(player, &player->stage->train);

@@ -1,4 +1,4 @@
-/* optimizer.h: gradient norm, clipping, learning rate, AdamW on the rank's own slice of every bucket (ZeRO-1).
+/* optimizer.h: gradient norm, clipping, AdamW on the rank's own slice of every bucket (ZeRO-1).
  *
  * Phase: steady. (1) The norm counts each parameter once: not the second copy of a tied embedding, and of the copies under tensor
  * parallelism the first. (2) It is a sum of whole numbers (struct exact_sum), so stages and threads change no bit of it. */
@@ -6,11 +6,6 @@
 #define SRC_RUN_OPTIMIZER_H
 
 #include "run/player.h"
-
-/* Learning rate of optimizer step `step` of `job->steps`, both from 1. Warm-up rises linearly to the full rate at its last step; then
- * constant, linear, cosine (Loshchilov and Hutter 2017, arXiv:1608.03983, equation 5) or WSD (Hu et al. 2024, arXiv:2404.06395: flat, then
- * linear over the last decay_ratio of the steps) down to floor * rate, which is reached at the last step. */
-double optimizer_learning_rate(const struct job *job, int64_t step);
 
 /* STEP_NORM: exchanges sums of squares and losses of all ranks; sets norm, clip_factor, global_loss, global_hits and bad. */
 void optimizer_norm(struct player *player);
