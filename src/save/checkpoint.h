@@ -3,19 +3,23 @@
  * (1) checkpoint_open (BOOT) makes the output folder, carries config.json, generation_config.json and the tokenizer's files along, opens
  *     model.safetensors.tmp (or shards of at most 5 GB with an index), writes its header and reserves its space.
  * (2) checkpoint_write (steady) is called by every rank; each writes the pieces it is the first owner of, converted to the output type.
- * (3) checkpoint_publish (steady, one rank, after all have written) syncs and renames. Nothing allocates after checkpoint_open. */
+ * (3) checkpoint_publish (steady, one rank, after all have written) syncs and renames. Nothing allocates after checkpoint_open.
+ * (4) Until checkpoint_publish no file of the folder but *.tmp is touched. */
 #ifndef SRC_SAVE_CHECKPOINT_H
 #define SRC_SAVE_CHECKPOINT_H
 
 #include "night.h"
 
-/* type is what the output will be stored as. Returns OK, or E_READ: the folder cannot be written, or the disk is too small (says both
- * sizes). */
+/* type is what the output will be stored as; config.json then says so. Returns OK, or E_READ: the folder cannot be written, or the disk is too
+ * small (says both sizes); E_USAGE: the folder is the model's own, holds weights under other names, or another process writes there. On a
+ * refusal nothing is left behind. */
 MUST_USE enum status checkpoint_open(const struct night *night, enum storage type);
 /* parameters is the rank's flat parameter buffer. Returns OK or E_AGAIN (disk). */
 MUST_USE enum status checkpoint_write(const struct rank *rank, const float *parameters);
 MUST_USE enum status checkpoint_publish(void);
-/* What checkpoint_open will reserve, in bytes: for the arithmetic of the night. */
+/* Removes what was not published. Any phase after checkpoint_open; does nothing after checkpoint_publish. */
+void checkpoint_discard(void);
+/* What checkpoint_open will reserve for the weights, in bytes, headers estimated: for the arithmetic of the night. */
 int64_t checkpoint_bytes(enum storage type);
 
 #endif

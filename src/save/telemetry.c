@@ -17,7 +17,9 @@ static struct {
     const struct job *job;
     int metrics;                     /* file, or -1 */
     int64_t metrics_bytes;           /* whole lines written so far */
-    bool emptied, terminal, drawn;   /* drawn: the cursor stands behind a progress line */
+    bool emptied, terminal;
+    bool drawn;                      /* the cursor stands behind a progress line */
+    bool stalled;                    /* the last line found no reader within WAIT_MS: do not wait for the next */
     int64_t begin_ns, drawn_ns;
     int64_t tokens, time_ns;         /* since the last printed line */
     double step_ns;                  /* moving mean, for the remaining time */
@@ -39,7 +41,8 @@ static struct number number(double value)
 static void screen(const char *text, size_t bytes)
 {
     struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-    bool ready = poll(&out, 1, WAIT_MS) == 1 && (out.revents & POLLOUT) != 0;
+    bool ready = poll(&out, 1, state.stalled ? 0 : WAIT_MS) == 1 && (out.revents & POLLOUT) != 0;
+    state.stalled = !ready;
     if (!ready || write(STDOUT_FILENO, text, bytes) != (ssize_t)bytes)
         state.lost.screen++;
 }
