@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <libconfig.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
