@@ -16,6 +16,7 @@
 #include "boot/job.h"
 #include "boot/load.h"
 #include "boot/post.h"
+#include "boot/rope.h"
 #include "boot/say.h"
 #include "config.h"
 #include "save/checkpoint.h"
@@ -214,7 +215,7 @@ BOOT static enum status boot_steps(struct night *night, struct rank *rank)
         say("JOIN", begin, "1 of 1 nodes  %d ranks in %d groups and %d channels", RANKS, groups_count, channels_count);
 
     begin = clock_ns();
-    rope(rank);
+    rope_fill(buffer_of(rank, BUFFER_ROPE));
     TRY(agree(rank->index, load_rank(&night->job, rank, buffer_of(rank, BUFFER_PARAMETERS), output_type)));
     if (speaker)
         say_load(begin);
