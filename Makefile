@@ -61,10 +61,19 @@ $(BUILD)/test/%: $(BUILD)/lib/test/%.o $(TEST_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 
+## setup: installs the packages that the build needs and this machine lacks
+.PHONY: setup
+setup:
+	@tools/setup.sh
+
 ## test: everything that a commit must pass; ONE=file.name[:seed=n] runs one
 .PHONY: test
-test: $(TEST_PROGRAMS)
-	test/run.sh $(BUILD) $(ONE)
+test: setup
+	@$(MAKE) --no-print-directory test-programs
+	@test/run.sh $(BUILD) $(ONE)
+
+.PHONY: test-programs
+test-programs: $(TEST_PROGRAMS)
 
 ## clean: removes what was built
 .PHONY: clean
