@@ -1,0 +1,171 @@
+/* jinja_test.c: the tests behind "is", and the values that a rendering begins with. */
+#include "tools/pack/jinja_node.h"
+
+static const char *const names[] = { "defined",     "undefined", "none",    "string",   "number",   "integer",  "float", "boolean",
+                                     "true",        "false",     "mapping", "iterable", "sequence", "callable", "odd",   "even",
+                                     "divisibleby", "sameas",    "lower",   "upper",    "in",       "equalto",  "eq",    "==",
+                                     "ne",          "!=",        "lt",      "lessthan", "<",        "le",       "<=",    "gt",
+                                     "greaterthan", ">",         "ge",      ">=" };
+
+bool test_known(const char *name)
+{
+    for (int i = 0; i < ELEMENTS_OF(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Tests that ask for a kind; -1: not one of them. */
+static int test_kind(const char *name, struct value input)
+{
+    const struct {
+        const char *name;
+        bool holds;
+    } kinds[] = {
+        { "defined", input.kind != VALUE_UNDEFINED },
+        { "undefined", input.kind == VALUE_UNDEFINED },
+        { "none", input.kind == VALUE_NONE },
+        { "string", input.kind == VALUE_TEXT },
+        { "number", input.kind == VALUE_INT || input.kind == VALUE_FLOAT || input.kind == VALUE_BOOL },
+        { "integer", input.kind == VALUE_INT },
+        { "float", input.kind == VALUE_FLOAT },
+        { "boolean", input.kind == VALUE_BOOL },
+        { "true", input.kind == VALUE_BOOL && input.truth },
+        { "false", input.kind == VALUE_BOOL && !input.truth },
+        { "mapping", input.kind == VALUE_DICT },
+        { "iterable", input.kind == VALUE_TEXT || input.kind == VALUE_LIST || input.kind == VALUE_DICT || input.kind == VALUE_UNDEFINED },
+        { "sequence", input.kind == VALUE_TEXT || input.kind == VALUE_LIST || input.kind == VALUE_DICT || input.kind == VALUE_UNDEFINED },
+        { "callable", input.kind == VALUE_FUNCTION || input.kind == VALUE_METHOD || input.kind == VALUE_MACRO },
+    };
+    for (int i = 0; i < ELEMENTS_OF(kinds); i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return kinds[i].holds;
+    return -1;
+}
+
+/* Tests that compare with their argument; -1: not one of them. */
+static int test_order(const char *name)
+{
+    static const struct {
+        const char *name;
+        int operation;
+    } orders[] = {
+        { "in", COMPARE_IN },      { "equalto", COMPARE_EQUAL },       { "eq", COMPARE_EQUAL },         { "==", COMPARE_EQUAL },
+        { "ne", COMPARE_UNEQUAL }, { "!=", COMPARE_UNEQUAL },          { "lt", COMPARE_LESS },          { "lessthan", COMPARE_LESS },
+        { "<", COMPARE_LESS },     { "le", COMPARE_LESS_EQUAL },       { "<=", COMPARE_LESS_EQUAL },    { "gt", COMPARE_GREATER },
+        { ">", COMPARE_GREATER },  { "greaterthan", COMPARE_GREATER }, { "ge", COMPARE_GREATER_EQUAL }, { ">=", COMPARE_GREATER_EQUAL },
+    };
+    for (int i = 0; i < ELEMENTS_OF(orders); i++)
+        if (strcmp(orders[i].name, name) == 0)
+            return orders[i].operation;
+    return -1;
+}
+
+static bool same(struct value a, struct value b)
+{
+    return a.kind == b.kind && value_equal(a, b);
+}
+
+bool test_call(struct machine *machine, const char *name, struct value input, const struct arguments *arguments)
+{
+    int kind = test_kind(name, input), order = test_order(name);
+    bool unary =
+        kind >= 0 || strcmp(name, "odd") == 0 || strcmp(name, "even") == 0 || strcmp(name, "lower") == 0 || strcmp(name, "upper") == 0;
+    arguments_check(&machine->fault, arguments, name, unary ? 0 : 1, "other");
+    if (kind >= 0)
+        return kind != 0;
+    const struct value *other = argument_find(arguments, 0, "other");
+    if (!unary && other == NULL)
+        fault_raise(&machine->fault, "the test \"%s\" needs a value to compare with", name);
+    if (order >= 0)
+        return compare_values(machine, order, input, *other);
+    if (strcmp(name, "sameas") == 0)
+        return same(input, *other);
+    if (strcmp(name, "lower") == 0 || strcmp(name, "upper") == 0) {
+        const struct method method = { input, name[0] == 'l' ? "islower" : "isupper" };
+        if (input.kind != VALUE_TEXT)
+            fault_raise(&machine->fault, "the test \"%s\" needs a str", name);
+        struct value holds = method_call(machine, &method, arguments);
+        return value_truth(&holds);
+    }
+    struct value rest = arithmetic(machine, OPERATION_REMAINDER, input, other != NULL ? *other : value_int(2));
+    return value_equal(rest, value_int(strcmp(name, "odd") == 0));
+}
+
+/* ---- values that a rendering begins with ---- */
+
+static struct value from_json(struct pool *pool, const json_t *json, uint32_t origin)
+{
+    switch (json_typeof(json)) {
+    case JSON_OBJECT: {
+        struct dict *dict = dict_new(pool);
+        const char *key;
+        json_t *item;
+        json_object_foreach((json_t *)(uintptr_t)json, key, item)
+            dict_set(pool, dict, value_text(pool, key, strlen(key)), from_json(pool, item, origin));
+        return value_dict(dict);
+    }
+    case JSON_ARRAY: {
+        struct list *list = list_new(pool, (int64_t)json_array_size(json));
+        for (int64_t i = 0; i < list->count; i++)
+            list->item[i] = from_json(pool, json_array_get(json, (size_t)i), origin);
+        return value_list(list);
+    }
+    case JSON_STRING: {
+        struct text *text = pool_take(pool, sizeof *text);
+        text->length = (uint32_t)json_string_length(json);
+        text->bytes = pool_copy(pool, json_string_value(json), text->length);
+        if (origin != ORIGIN_TEMPLATE) {
+            struct run *run = pool_take(pool, sizeof *run);
+            *run = (struct run){ 0, origin };
+            text->run = run;
+            text->runs = 1;
+        }
+        return value_of_text(text);
+    }
+    case JSON_INTEGER:
+        return value_int(json_integer_value(json));
+    case JSON_REAL:
+        return value_float(json_real_value(json));
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return value_bool(json_is_true(json));
+    case JSON_NULL:
+        break;
+    }
+    return value_none();
+}
+
+/* What a message says: these fields; its role and all others only describe it. */
+static bool is_said(const char *field)
+{
+    return strcmp(field, "content") == 0 || strcmp(field, "reasoning_content") == 0 || strcmp(field, "tool_calls") == 0;
+}
+
+static struct value message_from_json(struct pool *pool, const json_t *json, uint32_t message)
+{
+    struct dict *dict = dict_new(pool);
+    const char *key;
+    json_t *item;
+    json_object_foreach((json_t *)(uintptr_t)json, key, item)
+    {
+        uint32_t origin = ORIGIN(message, is_said(key) ? ORIGIN_SAID : ORIGIN_ROLE);
+        dict_set(pool, dict, value_text(pool, key, strlen(key)), from_json(pool, item, origin));
+    }
+    dict->message = message;
+    return value_dict(dict);
+}
+
+void jinja_set(struct jinja_scope *scope, const char *name, const json_t *json, uint32_t origin, bool messages)
+{
+    struct value value;
+    if (messages) {
+        struct list *list = list_new(scope->pool, (int64_t)json_array_size(json));
+        for (int64_t i = 0; i < list->count; i++)
+            list->item[i] = message_from_json(scope->pool, json_array_get(json, (size_t)i), (uint32_t)i + 1);
+        value = value_list(list);
+    } else {
+        value = from_json(scope->pool, json, origin);
+    }
+    dict_set(scope->pool, scope->variables, value_text(scope->pool, name, strlen(name)), value);
+}
