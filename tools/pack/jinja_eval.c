@@ -32,7 +32,7 @@ static struct value evaluate_items(struct machine *machine, const struct node *n
     list->tuple = node->kind == NODE_TUPLE;
     count = 0;
     for (const struct node *item = node->list; item != NULL; item = item->next)
-        list->item[count++] = evaluate(machine, item->a);
+        list->item[count++] = evaluate_node(machine, item->a);
     return value_list(list);
 }
 
@@ -40,8 +40,8 @@ static struct value evaluate_dict(struct machine *machine, const struct node *no
 {
     struct dict *dict = dict_new(machine->pool);
     for (const struct node *pair = node->list; pair != NULL; pair = pair->next) {
-        struct value key = evaluate(machine, pair->b);
-        dict_set(machine->pool, dict, key, evaluate(machine, pair->a));
+        struct value key = evaluate_node(machine, pair->b);
+        dict_set(machine->pool, dict, key, evaluate_node(machine, pair->a));
     }
     return value_dict(dict);
 }
@@ -54,7 +54,7 @@ struct arguments evaluate_arguments(struct machine *machine, const struct node *
     struct argument *argument = pool_take(machine->pool, (size_t)count * sizeof *argument);
     count = 0;
     for (const struct node *arg = args; arg != NULL; arg = arg->next)
-        argument[count++] = (struct argument){ arg->name, evaluate(machine, arg->a) };
+        argument[count++] = (struct argument){ arg->name, evaluate_node(machine, arg->a) };
     return (struct arguments){ argument, count };
 }
 
@@ -98,9 +98,9 @@ bool compare_values(struct machine *machine, int operation, struct value a, stru
 
 static struct value evaluate_comparison(struct machine *machine, const struct node *node)
 {
-    struct value left = evaluate(machine, node->a);
+    struct value left = evaluate_node(machine, node->a);
     for (const struct node *next = node->list; next != NULL; next = next->next) {
-        struct value right = evaluate(machine, next->a);
+        struct value right = evaluate_node(machine, next->a);
         if (!compare_values(machine, next->operation, left, right))
             return value_bool(false);
         left = right;
@@ -111,14 +111,14 @@ static struct value evaluate_comparison(struct machine *machine, const struct no
 static struct value evaluate_join(struct machine *machine, const struct node *node)
 {
     struct builder builder = builder_new(machine);
-    print_value(&builder, evaluate(machine, node->a));
-    print_value(&builder, evaluate(machine, node->b));
+    print_value(&builder, evaluate_node(machine, node->a));
+    print_value(&builder, evaluate_node(machine, node->b));
     return value_of_text(builder_done(&builder));
 }
 
 static struct value evaluate_negation(struct machine *machine, const struct node *node)
 {
-    struct value value = evaluate(machine, node->a);
+    struct value value = evaluate_node(machine, node->a);
     if (value.kind == VALUE_FLOAT)
         return value_float(-value.real);
     return arithmetic(machine, OPERATION_SUBTRACT, value_int(0), value);
@@ -126,12 +126,12 @@ static struct value evaluate_negation(struct machine *machine, const struct node
 
 static struct value evaluate_or_none(struct machine *machine, const struct node *node)
 {
-    return node != NULL ? evaluate(machine, node) : value_none();
+    return node != NULL ? evaluate_node(machine, node) : value_none();
 }
 
 static struct value evaluate_call(struct machine *machine, const struct node *node)
 {
-    struct value callee = evaluate(machine, node->a);
+    struct value callee = evaluate_node(machine, node->a);
     struct arguments arguments = evaluate_arguments(machine, node->args);
     machine->fault.line = node->line;
     return call_value(machine, callee, &arguments);
@@ -152,58 +152,58 @@ static struct value evaluate_kind(struct machine *machine, const struct node *no
     case NODE_DICT:
         return evaluate_dict(machine, node);
     case NODE_ATTRIBUTE:
-        left = evaluate(machine, node->a);
+        left = evaluate_node(machine, node->a);
         machine->fault.line = node->line;
         return attribute_get(machine, left, node->name);
     case NODE_ITEM:
-        left = evaluate(machine, node->a);
-        return item_get(machine, left, evaluate(machine, node->b));
+        left = evaluate_node(machine, node->a);
+        return item_get(machine, left, evaluate_node(machine, node->b));
     case NODE_SLICE:
-        left = evaluate(machine, node->a);
+        left = evaluate_node(machine, node->a);
         return slice_get(machine, left, evaluate_or_none(machine, node->b), evaluate_or_none(machine, node->c),
                          evaluate_or_none(machine, node->other));
     case NODE_CALL:
         return evaluate_call(machine, node);
     case NODE_FILTER:
-        left = node->a != NULL ? evaluate(machine, node->a) : machine->filtered;
+        left = node->a != NULL ? evaluate_node(machine, node->a) : machine->filtered;
         arguments = evaluate_arguments(machine, node->args);
         machine->fault.line = node->line;
         return filter_call(machine, node->name, left, &arguments);
     case NODE_TEST:
-        left = evaluate(machine, node->a);
+        left = evaluate_node(machine, node->a);
         arguments = evaluate_arguments(machine, node->args);
         machine->fault.line = node->line;
         return value_bool(test_call(machine, node->name, left, &arguments));
     case NODE_NOT:
-        left = evaluate(machine, node->a);
+        left = evaluate_node(machine, node->a);
         return value_bool(!value_truth(&left));
     case NODE_NEGATE:
         return evaluate_negation(machine, node);
     case NODE_AND:
-        left = evaluate(machine, node->a);
-        return value_truth(&left) ? evaluate(machine, node->b) : left;
+        left = evaluate_node(machine, node->a);
+        return value_truth(&left) ? evaluate_node(machine, node->b) : left;
     case NODE_OR:
-        left = evaluate(machine, node->a);
-        return value_truth(&left) ? left : evaluate(machine, node->b);
+        left = evaluate_node(machine, node->a);
+        return value_truth(&left) ? left : evaluate_node(machine, node->b);
     case NODE_ARITHMETIC:
-        left = evaluate(machine, node->a);
-        return arithmetic(machine, node->operation, left, evaluate(machine, node->b));
+        left = evaluate_node(machine, node->a);
+        return arithmetic(machine, node->operation, left, evaluate_node(machine, node->b));
     case NODE_JOIN:
         return evaluate_join(machine, node);
     case NODE_COMPARE:
         return evaluate_comparison(machine, node);
     case NODE_CHOICE:
-        left = evaluate(machine, node->a);
+        left = evaluate_node(machine, node->a);
         if (value_truth(&left))
-            return evaluate(machine, node->b);
-        return node->c != NULL ? evaluate(machine, node->c) : value_undefined("the missing else");
+            return evaluate_node(machine, node->b);
+        return node->c != NULL ? evaluate_node(machine, node->c) : value_undefined("the missing else");
     default:
         ASSERT(node->kind != node->kind);
         return value_none();
     }
 }
 
-struct value evaluate(struct machine *machine, const struct node *node)
+struct value evaluate_node(struct machine *machine, const struct node *node)
 {
     machine_step(machine);
     if (++machine->depth > DEPTH_MOST)

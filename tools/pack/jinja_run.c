@@ -71,7 +71,7 @@ static struct value filtered(struct machine *machine, const struct node *filters
         return value;
     struct value outer = machine->filtered;
     machine->filtered = value;
-    value = evaluate(machine, filters);
+    value = evaluate_node(machine, filters);
     machine->filtered = outer;
     return value;
 }
@@ -89,7 +89,7 @@ struct value macro_call(struct machine *machine, const struct macro *macro, cons
         if (given != NULL)
             name_set(machine, parameter->name, *given);
         else if (parameter->a != NULL)
-            name_set(machine, parameter->name, evaluate(machine, parameter->a));
+            name_set(machine, parameter->name, evaluate_node(machine, parameter->a));
         else
             name_set(machine, parameter->name, value_undefined(parameter->name));
     }
@@ -115,7 +115,7 @@ static struct value macro_new(struct machine *machine, const struct node *node, 
 
 static void play_call_block(struct machine *machine, const struct node *node)
 {
-    struct value callee = evaluate(machine, node->a->a);
+    struct value callee = evaluate_node(machine, node->a->a);
     struct arguments given = evaluate_arguments(machine, node->a->args);
     struct argument *argument = pool_take(machine->pool, (size_t)(given.count + 1) * sizeof *argument);
     memcpy(argument, given.argument, (size_t)given.count * sizeof *argument);
@@ -127,7 +127,7 @@ static void play_call_block(struct machine *machine, const struct node *node)
 /* The items of a loop that its condition lets through. */
 static const struct list *loop_items(struct machine *machine, const struct node *node)
 {
-    const struct list *all = value_items(machine, evaluate(machine, node->b));
+    const struct list *all = value_items(machine, evaluate_node(machine, node->b));
     if (node->c == NULL)
         return all;
     struct list *kept = list_new(machine->pool, all->count);
@@ -136,7 +136,7 @@ static const struct list *loop_items(struct machine *machine, const struct node 
     for (int64_t i = 0; i < all->count; i++) {
         machine->frame = frame_new(machine, outer);
         assign(machine, node->a, all->item[i]);
-        struct value keeps = evaluate(machine, node->c);
+        struct value keeps = evaluate_node(machine, node->c);
         if (value_truth(&keeps))
             kept->item[kept->count++] = all->item[i];
     }
@@ -176,7 +176,7 @@ static void play_with(struct machine *machine, const struct node *node, enum flo
 {
     struct frame *outer = machine->frame, *inner = frame_new(machine, outer);
     for (const struct node *pair = node->args; pair != NULL; pair = pair->next)
-        dict_set(machine->pool, inner->names, value_word(machine->pool, pair->name), evaluate(machine, pair->a));
+        dict_set(machine->pool, inner->names, value_word(machine->pool, pair->name), evaluate_node(machine, pair->a));
     machine->frame = inner;
     *flow = play(machine, node->list);
     machine->frame = outer;
@@ -191,15 +191,15 @@ static enum flow play_one(struct machine *machine, const struct node *node)
         builder_text(machine->out, node->constant.text);
         break;
     case NODE_SHOW:
-        print_value(machine->out, evaluate(machine, node->a));
+        print_value(machine->out, evaluate_node(machine, node->a));
         break;
     case NODE_IF:
-        value = evaluate(machine, node->a);
+        value = evaluate_node(machine, node->a);
         return play(machine, value_truth(&value) ? node->list : node->c);
     case NODE_FOR:
         return play_for(machine, node);
     case NODE_SET:
-        assign(machine, node->a, evaluate(machine, node->b));
+        assign(machine, node->a, evaluate_node(machine, node->b));
         break;
     case NODE_SET_BLOCK:
         value = captured(machine, node->list, &flow);

@@ -7,7 +7,7 @@
 /* Far above what a real conversation needs: a template's step is a few tens of nanoseconds. */
 enum { STEPS_MOST = 50000000, DEPTH_MOST = 800 };
 
-struct value evaluate(struct machine *machine, const struct node *node);
+struct value evaluate_node(struct machine *machine, const struct node *node);
 struct arguments evaluate_arguments(struct machine *machine, const struct node *args);
 struct value macro_call(struct machine *machine, const struct macro *macro, const struct arguments *arguments);
 
