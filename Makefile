@@ -7,6 +7,18 @@ $(error BOARD=$(BOARD): there is no boards/$(BOARD)/board.mk; there are: $(notdi
 endif
 include boards/$(BOARD)/board.mk
 
+# What is there under DIR/*EXT, as names: for messages.
+names = $(sort $(patsubst $(1)/%$(2),%,$(wildcard $(1)/*$(2))))
+ifeq ($(wildcard layouts/$(LAYOUT).h),)
+$(error LAYOUT=$(LAYOUT): there is no layouts/$(LAYOUT).h; there are: $(call names,layouts,.h))
+endif
+ifeq ($(wildcard layouts/models/$(MODEL).h),)
+$(error MODEL=$(MODEL): there is no layouts/models/$(MODEL).h; there are: $(call names,layouts/models,.h))
+endif
+ifeq ($(wildcard layouts/methods/$(METHOD).h),)
+$(error METHOD=$(METHOD): there is no layouts/methods/$(METHOD).h; there are: $(call names,layouts/methods,.h))
+endif
+
 BUILD ?= build
 CC    ?= gcc
 ifeq ($(origin CC),default)
@@ -46,6 +58,31 @@ $(BUILD)/tools/pack: $(PACK_SOURCES:%.c=$(BUILD)/lib/%.o) $(LIBRARY)
 $(BUILD)/tools/%: $(BUILD)/lib/tools/%.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# ---- the layout compiler: the headers of one image in, its tables out. Only input.c depends on the image ----
+# SEQ, ROWS and MICRO override the layout's sequence length, rows of a micro-batch and micro-batches.
+OVERRIDES    = $(if $(SEQ),+seq$(SEQ))$(if $(ROWS),+rows$(ROWS))$(if $(MICRO),+micro$(MICRO))
+IMAGE_DIR    = $(BUILD)/$(BOARD)/$(LAYOUT)$(OVERRIDES)/$(MODEL)/$(METHOD)
+CONFIG_FLAGS = -DBOARD_HEADER='"boards/$(BOARD)/board.h"' -DLAYOUT_HEADER='"layouts/$(LAYOUT).h"' \
+               -DMODEL_HEADER='"layouts/models/$(MODEL).h"' -DMETHOD_HEADER='"layouts/methods/$(METHOD).h"' \
+               $(if $(SEQ),-DSEQ=$(SEQ)) $(if $(ROWS),-DROWS=$(ROWS)) $(if $(MICRO),-DMICRO=$(MICRO))
+
+LAYOUTC_SOURCES = $(filter-out tools/layoutc/input.c tools/layoutc/main.c,$(wildcard tools/layoutc/*.c))
+LAYOUTC_LIBRARY = $(BUILD)/lib/liblayoutc.a
+
+$(LAYOUTC_LIBRARY): $(LAYOUTC_SOURCES:%.c=$(BUILD)/lib/%.o) $(BUILD)/lib/platform/status.o
+	@rm -f $@
+	ar rcsD $@ $^
+
+$(IMAGE_DIR)/input.o: tools/layoutc/input.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CONFIG_FLAGS) -MMD -MP -c $< -o $@
+
+$(IMAGE_DIR)/layoutc: $(IMAGE_DIR)/input.o $(BUILD)/lib/tools/layoutc/main.o $(LAYOUTC_LIBRARY)
+	$(CC) $(LDFLAGS) $^ -lxxhash -o $@
+
+$(IMAGE_DIR)/tables.c: $(IMAGE_DIR)/layoutc
+	$(IMAGE_DIR)/layoutc $@
 
 # ---- tests: test/<room>/<noun>_test.c is a program; it may also use test/reference and the objects of tools/pack ----
 TEST_SOURCES  = $(wildcard test/*/*_test.c)

@@ -51,6 +51,7 @@
 #define VOCABULARY_LOCAL     ((MODEL_VOCABULARY + TP - 1) / TP)                            /* padded: TP of them are >= vocabulary */
 #define LOGIT_ROWS           (MICRO_BATCH_TOKENS < 128 ? MICRO_BATCH_TOKENS : 128)         /* rows of logits that exist at one time */
 
+#ifndef CONFIG_FACTS_ONLY      /* tools/layoutc takes the constants only, and says what is wrong with them in its own words */
 _Static_assert(TP >= 1 && PP >= 1 && DP >= 1 && CP == 1, "LAYOUT_TP, LAYOUT_PP, LAYOUT_DP are at least 1, LAYOUT_CP is 1");
 _Static_assert(RANKS == BOARD_NODES * BOARD_DEVICES_PER_NODE, "layout and board differ in devices");
 _Static_assert(MODEL_HEADS % TP == 0, "LAYOUT_TP does not divide MODEL_HEADS");
@@ -61,5 +62,6 @@ _Static_assert(MODEL_LAYERS >= PP, "more stages than layers");
 _Static_assert(MODEL_HEAD_DIM % 2 == 0, "MODEL_HEAD_DIM is odd: rotary positions need pairs");
 _Static_assert(SEQUENCE_TOKENS <= MODEL_POSITIONS, "LAYOUT_SEQUENCE_TOKENS exceeds MODEL_POSITIONS");
 _Static_assert(MICRO_BATCHES >= 1 && MICRO_BATCH_ROWS >= 1 && SEQUENCE_TOKENS >= 1, "empty batch");
+#endif
 
 #endif

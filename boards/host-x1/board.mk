@@ -1,5 +1,5 @@
 # What only make needs to know of this board.
 PLATFORM = host
-LAYOUT  ?= tp2pp2dp2
+LAYOUT  ?= single
 MODEL   ?= tiny-llama
 METHOD  ?= full

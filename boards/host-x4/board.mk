@@ -1,5 +1,5 @@
 # What only make needs to know of this board.
 PLATFORM = host
-LAYOUT  ?= tp2pp2dp2
+LAYOUT  ?= tp2pp2
 MODEL   ?= tiny-llama
 METHOD  ?= full

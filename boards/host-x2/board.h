@@ -1,0 +1,11 @@
+/* boards/host-x2/board.h: a plain Linux machine without a GPU, two ranks in one process.
+ * Rates are those of the common test machine (two cores, AMD Zen 3 with AVX2, 24 GiB), measured, an equal share for each rank. */
+#define BOARD_NAME                           "host-x2"
+#define BOARD_NODES                          1
+#define BOARD_DEVICES_PER_NODE               2
+#define BOARD_DEVICE_MEMORY_BYTES            (10LL << 30)              /* 10 GiB a rank: 20 GiB of 24, the rest for page cache and system */
+#define BOARD_LINK_GROUP_DEVICES             2                         /* all share one memory */
+#define BOARD_LINK_BYTES_PER_SECOND          7500000000LL              /* all-reduce of 64 MiB in 9 ms: 64 MiB each way a rank */
+#define BOARD_MEMORY_BYTES_PER_SECOND        15500000000LL             /* triad on two threads: 31 GB/s, over 2 */
+#define BOARD_FLOPS_PER_SECOND               93500000000LL             /* fp32 peak of two cores: 187 GFLOP/s, over 2 */
+#define BOARD_NETWORK_BYTES_PER_SECOND       0LL                       /* one node */

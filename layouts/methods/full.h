@@ -1,0 +1,2 @@
+/* layouts/methods/full.h: every parameter learns. */
+#define METHOD_NAME                          "full"

@@ -1,0 +1,67 @@
+/* draft.c: see draft.h. Build host. The order of the passes. */
+#include "tools/layoutc/draft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/layoutc/diagnose.h"
+#include "tools/layoutc/groups.h"
+#include "tools/layoutc/place.h"
+#include "tools/layoutc/schedule.h"
+#include "tools/layoutc/shards.h"
+
+struct pool_block {
+    struct pool_block *before;
+    _Alignas(16) uint8_t bytes[];
+};
+
+void *pool_take(struct pool *pool, int64_t count, int64_t bytes)
+{
+    ASSERT(count >= 0 && bytes > 0 && count <= (INT64_MAX - (int64_t)sizeof(struct pool_block)) / bytes);
+    struct pool_block *block = calloc(1, sizeof *block + (size_t)(count * bytes));
+    if (block == NULL)
+        exit(fail(E_AGAIN, "no memory for %lld bytes", (long long)(count * bytes)));
+    block->before = pool->last;
+    pool->last = block;
+    return block->bytes;
+}
+
+char *pool_text(struct pool *pool, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    ASSERT(length >= 0);
+    char *text = pool_take(pool, length + 1, 1);
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void pool_free(struct pool *pool)
+{
+    while (pool->last != NULL) {
+        struct pool_block *block = pool->last;
+        pool->last = block->before;
+        free(block);
+    }
+}
+
+enum status draft_make(struct draft *draft, const struct input *input)
+{
+    *draft = (struct draft){ .input = input };
+    TRY(diagnose_input(input));
+    draft->share = share_of(input);
+    groups_make(draft);
+    shards_make(draft);
+    schedule_make(draft);
+    place_make(draft);
+    return diagnose_memory(draft);
+}
+
+void draft_free(struct draft *draft)
+{
+    pool_free(&draft->pool);
+}

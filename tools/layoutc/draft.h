@@ -1,0 +1,57 @@
+/* draft.h: the tables in the making, handed from pass to pass, and the memory that they lie in.
+ *
+ * (1) All memory belongs to the draft's pool and lives until draft_free.
+ * (2) Passes run in the order of tools/layoutc/compile.c; each fills fields that no other writes. */
+#ifndef TOOLS_LAYOUTC_DRAFT_H
+#define TOOLS_LAYOUTC_DRAFT_H
+
+#include "src/tables.h"
+#include "tools/layoutc/input.h"
+#include "tools/layoutc/share.h"
+
+struct pool_block;
+struct pool {
+    struct pool_block *last;
+};
+
+/* count * bytes of zeroed memory; ends the program with E_AGAIN where there is none. */
+void *pool_take(struct pool *pool, int64_t count, int64_t bytes);
+char *pool_text(struct pool *pool, const char *format, ...) PRINTF(2, 3);
+void pool_free(struct pool *pool);
+
+enum { WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES };      /* kinds of step that use BUFFER_WORK */
+
+struct draft {
+    const struct input *input;
+    struct share share;
+    struct pool pool;
+
+    /* groups.c */
+    struct rank_row *row;                  /* [share.ranks] */
+    struct comm_group *group;
+    struct comm_channel *channel;
+    int32_t *member;                       /* the groups' members, one group after another */
+    int32_t groups, channels;
+    int64_t members;
+
+    /* shards.c, schedule.c; [PP] */
+    struct stage *stage;
+    int64_t **parameter_offset;            /* [PP] -> [layers * PARAMETER_KINDS] */
+    struct buffer **buffer;                /* [PP]: the same arrays as stage[].buffer, writable */
+    int64_t parameters;                    /* of the whole model, each once */
+
+    /* schedule.c */
+    int64_t saved_offset[SAVED_FIELDS], work_offset[WORK_FIELDS];
+    int64_t saved_bytes, work_bytes[WORK_USES];
+    int64_t slot_bytes;
+
+    /* place.c */
+    int64_t arena_bytes;                   /* of the fullest stage */
+    int32_t fullest;                       /* that stage */
+};
+
+/* All passes but the writing ones. Returns OK, or E_USAGE with the one line that says what is wrong. */
+MUST_USE enum status draft_make(struct draft *draft, const struct input *input);
+void draft_free(struct draft *draft);
+
+#endif

@@ -1,0 +1,62 @@
+/* fields.c: see fields.h. Build host.
+ *
+ * (1) Fields that one step needs at the same time do not overlap; fields of different steps may. Within the backward pass of a layer the MLP
+ *     half ends before the attention half begins, so its fields lie over those of the other; the norm's two are used by both. */
+#include "tools/layoutc/fields.h"
+
+#include "platform/platform.h"
+
+enum { F32 = 4 };
+
+/* Puts a field of that many fp32 elements at *end and moves it on. */
+static void put(int64_t *offset, int64_t *end, int64_t elements)
+{
+    *offset = *end;
+    *end = round_up(*end + elements * F32, ARENA_ALIGN_BYTES);
+}
+
+static void make_saved(struct draft *draft)
+{
+    const struct share *s = &draft->share;
+    const struct model_input *m = &draft->input->model;
+    int64_t n = s->tokens, *at = draft->saved_offset, end = 0;
+    put(&at[SAVED_RSTD_ATTENTION], &end, n);
+    put(&at[SAVED_QKV], &end, n * s->qkv_columns);
+    at[SAVED_QK_RAW] = at[SAVED_QK_RSTD] = NONE;
+    if (m->qk_norm) {
+        put(&at[SAVED_QK_RAW], &end, n * (s->heads + s->kv_heads) * m->head_dim);
+        put(&at[SAVED_QK_RSTD], &end, n * (s->heads + s->kv_heads));
+    }
+    put(&at[SAVED_ATTENTION], &end, n * s->attention_columns);
+    put(&at[SAVED_LSE], &end, n * s->heads);
+    put(&at[SAVED_RESIDUAL_MIDDLE], &end, n * m->hidden);
+    put(&at[SAVED_RSTD_MLP], &end, n);
+    put(&at[SAVED_GATE_UP], &end, n * 2 * s->intermediate);
+    draft->saved_bytes = end;
+}
+
+static void make_work(struct draft *draft)
+{
+    const struct share *s = &draft->share;
+    int64_t n = s->tokens, hidden = draft->input->model.hidden, *at = draft->work_offset, shared = 0;
+    put(&at[WORK_NORMED], &shared, n * hidden);
+    put(&at[WORK_PARTIAL], &shared, n * hidden);
+    int64_t mlp = shared, attention = shared, head = shared;
+    put(&at[WORK_ACTIVATED], &mlp, n * s->intermediate);
+    draft->work_bytes[WORK_LAYER] = mlp;
+    put(&at[WORK_GATE_UP_GRADIENT], &mlp, n * 2 * s->intermediate);
+    put(&at[WORK_ATTENTION_GRADIENT], &attention, n * s->attention_columns);
+    put(&at[WORK_QKV_GRADIENT], &attention, n * s->qkv_columns);
+    put(&at[WORK_DELTA], &attention, n * s->heads);
+    draft->work_bytes[WORK_LAYER_BACKWARD] = mlp > attention ? mlp : attention;
+    put(&at[WORK_RSTD], &head, n);
+    put(&at[WORK_LOGITS], &head, s->logit_rows * s->vocabulary);
+    put(&at[WORK_LOGIT_STATISTICS], &head, 3 * s->logit_rows);
+    draft->work_bytes[WORK_HEAD] = head;
+}
+
+void fields_make(struct draft *draft)
+{
+    make_saved(draft);
+    make_work(draft);
+}

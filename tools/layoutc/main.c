@@ -1,0 +1,36 @@
+/* main.c: layoutc, one program an image: its headers are compiled in, its answer is tables.c.
+ *
+ * Build host, in the project's top folder. Exit status: 0; 64 with one line where the layout cannot be. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/layoutc/draft.h"
+#include "tools/layoutc/emit.h"
+
+static const char usage[] = "usage: layoutc TABLES.C";
+
+static enum status write_tables(const char *path, const struct draft *draft)
+{
+    FILE *file = fopen(path, "w");
+    if (file == NULL)
+        return fail(E_READ, "%s: cannot be written: %s", path, strerror(errno));
+    emit_tables(file, draft);
+    bool bad = ferror(file) != 0;
+    return fclose(file) != 0 || bad ? fail(E_READ, "%s: cannot be written: %s", path, strerror(errno)) : OK;
+}
+
+int main(int argc, char **argv)
+{
+    struct input input;
+    struct draft draft;
+    status_program("layoutc");
+    if (argc != 2)
+        return fail(E_USAGE, "%s", usage);
+    TRY(input_read(&input));
+    enum status status = draft_make(&draft, &input);
+    if (status == OK)
+        status = write_tables(argv[1], &draft);
+    draft_free(&draft);
+    return status;
+}

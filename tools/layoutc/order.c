@@ -1,0 +1,28 @@
+/* order.c: see order.h. Build host.
+ *
+ * GPipe: all forward passes, then all backward passes in the order of the forward ones (Huang et al. 2019, arXiv:1811.06965, figure 2).
+ * 1F1B: stage s starts with PP - s - 1 forward passes, then takes one forward and one backward by turns, then the backward passes that are left;
+ * at most PP - s micro-batches are in flight (Narayanan et al. 2021, arXiv:2104.04473, section 2.2.1).
+ * (1) Backward passes run in the order 0, 1, 2, ... in every schedule, so that gradients are added in one order and a pipeline changes no bit. */
+#include "tools/layoutc/order.h"
+
+const char *order_name(enum schedule schedule)
+{
+    static const char *const names[ORDER_KINDS] = { "unknown", "GPipe", "1F1B" };
+    return names[schedule];
+}
+
+void order_cells(struct cell *cell, const struct layout_input *layout, int32_t pp)
+{
+    int32_t micro_batches = (int32_t)layout->micro_batches, forward = 0, backward = 0;
+    int32_t lead = layout->schedule == ORDER_GPIPE ? micro_batches : (int32_t)layout->pp - pp - 1;
+    if (lead > micro_batches)
+        lead = micro_batches;
+    while (forward < lead)
+        *cell++ = (struct cell){ CELL_FORWARD, forward++ };
+    while (backward < micro_batches) {
+        if (forward < micro_batches)
+            *cell++ = (struct cell){ CELL_FORWARD, forward++ };
+        *cell++ = (struct cell){ CELL_BACKWARD, backward++ };
+    }
+}

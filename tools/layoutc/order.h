@@ -1,0 +1,19 @@
+/* order.h: the schedules: in which order a stage does the forward and backward passes of its micro-batches. */
+#ifndef TOOLS_LAYOUTC_ORDER_H
+#define TOOLS_LAYOUTC_ORDER_H
+
+#include "tools/layoutc/input.h"
+
+enum cell_kind { CELL_FORWARD, CELL_BACKWARD };
+struct cell {
+    enum cell_kind kind;
+    int32_t micro;
+};
+
+/* The word of a schedule for people: "1F1B". */
+const char *order_name(enum schedule schedule);
+
+/* Fills cell [2 * micro_batches] for stage pp. Any number of micro-batches from 1. */
+void order_cells(struct cell *cell, const struct layout_input *layout, int32_t pp);
+
+#endif

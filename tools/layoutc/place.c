@@ -1,0 +1,187 @@
+/* place.c: see place.h. Build host.
+ *
+ * Buffers of the whole program lie first, in the order of their kinds. The others share the rest: those of training and those of evaluation each
+ * from the same start, since the two programs never run at once. Within a program this is dynamic storage allocation, NP-hard in general;
+ * buffers here come in few sizes and their lives nest, and the lowest gap that is free for a whole life is near the bound. Three orders are
+ * tried (larger first; longer-lived first; born first) and the best is kept.
+ * (1) The same inputs give the same offsets: every order is total.
+ * (2) Offsets and sizes are multiples of ARENA_ALIGN_BYTES. */
+#include "tools/layoutc/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform/platform.h"
+
+/* ---- orders ---- */
+
+static int by_index(const struct buffer *a, const struct buffer *b)
+{
+    return a < b ? -1 : a > b;       /* both lie in one array */
+}
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    const struct buffer *a = *(struct buffer *const *)left, *b = *(struct buffer *const *)right;
+    int order = compare(b->bytes, a->bytes);
+    if (order == 0)
+        order = compare((int64_t)b->last_step - b->first_step, (int64_t)a->last_step - a->first_step);
+    return order != 0 ? order : by_index(a, b);
+}
+
+static int longer_first(const void *left, const void *right)
+{
+    const struct buffer *a = *(struct buffer *const *)left, *b = *(struct buffer *const *)right;
+    int order = compare((int64_t)b->last_step - b->first_step, (int64_t)a->last_step - a->first_step);
+    if (order == 0)
+        order = compare(b->bytes, a->bytes);
+    return order != 0 ? order : by_index(a, b);
+}
+
+static int born_first(const void *left, const void *right)
+{
+    const struct buffer *a = *(struct buffer *const *)left, *b = *(struct buffer *const *)right;
+    int order = compare(a->first_step, b->first_step);
+    if (order == 0)
+        order = compare(b->bytes, a->bytes);
+    return order != 0 ? order : by_index(a, b);
+}
+
+static int lower_first(const void *left, const void *right)
+{
+    const struct buffer *a = *(struct buffer *const *)left, *b = *(struct buffer *const *)right;
+    int order = compare(a->offset_bytes, b->offset_bytes);
+    return order != 0 ? order : by_index(a, b);
+}
+
+/* ---- one program ---- */
+
+static bool meet(const struct buffer *a, const struct buffer *b)
+{
+    return a->first_step <= b->last_step && b->first_step <= a->last_step;
+}
+
+/* Puts buffers into the lowest gaps, in the order given; placed is scratch of the same length. Returns the height. */
+static int64_t fill_lowest(struct buffer **buffer, struct buffer **placed, int32_t count)
+{
+    int64_t height = 0;
+    for (int32_t i = 0; i < count; i++) {
+        int64_t at = 0;
+        int32_t below = i;
+        for (int32_t j = 0; j < i; j++) {          /* placed is sorted by offset */
+            if (!meet(placed[j], buffer[i]))
+                continue;
+            if (placed[j]->offset_bytes - at >= buffer[i]->bytes)
+                break;
+            if (placed[j]->offset_bytes + placed[j]->bytes > at)
+                at = placed[j]->offset_bytes + placed[j]->bytes;
+        }
+        buffer[i]->offset_bytes = at;
+        while (below > 0 && lower_first(&placed[below - 1], &buffer[i]) > 0) {
+            placed[below] = placed[below - 1];
+            below--;
+        }
+        placed[below] = buffer[i];
+        if (at + buffer[i]->bytes > height)
+            height = at + buffer[i]->bytes;
+    }
+    return height;
+}
+
+/* The largest sum of sizes that live at one step. */
+static int64_t bound_of(struct buffer **buffer, int32_t count, int32_t steps, int64_t *change)
+{
+    memset(change, 0, ((size_t)steps + 1) * sizeof *change);
+    for (int32_t i = 0; i < count; i++) {
+        ASSERT(buffer[i]->first_step >= 0 && buffer[i]->last_step < steps && buffer[i]->first_step <= buffer[i]->last_step);
+        change[buffer[i]->first_step] += buffer[i]->bytes;
+        change[buffer[i]->last_step + 1] -= buffer[i]->bytes;
+    }
+    int64_t live = 0, most = 0;
+    for (int32_t s = 0; s < steps; s++) {
+        live += change[s];
+        if (live > most)
+            most = live;
+    }
+    return most;
+}
+
+struct height {
+    int64_t placed, bound;
+};
+
+static struct height place_program(struct draft *draft, struct buffer *first, int32_t count, int32_t steps, int64_t base)
+{
+    static int (*const orders[])(const void *, const void *) = { larger_first, longer_first, born_first };
+    struct buffer **buffer = pool_take(&draft->pool, count, sizeof(struct buffer *));
+    struct buffer **placed = pool_take(&draft->pool, count, sizeof(struct buffer *));
+    int64_t *best = pool_take(&draft->pool, count, sizeof *best), *change = pool_take(&draft->pool, steps + 1LL, sizeof *change);
+    for (int32_t i = 0; i < count; i++)
+        buffer[i] = &first[i];
+    struct height height = { .placed = INT64_MAX, .bound = bound_of(buffer, count, steps, change) };
+    for (int o = 0; o < (int)ELEMENTS_OF(orders) && height.placed > height.bound; o++) {
+        qsort(buffer, (size_t)count, sizeof *buffer, orders[o]);
+        int64_t placed_bytes = fill_lowest(buffer, placed, count);
+        if (placed_bytes < height.placed) {
+            height.placed = placed_bytes;
+            for (int32_t i = 0; i < count; i++)
+                best[i] = first[i].offset_bytes;
+        }
+    }
+    for (int32_t i = 0; i < count; i++)
+        first[i].offset_bytes = base + best[i];
+    return height;
+}
+
+/* ---- a stage ---- */
+
+/* Buffers of the two programs follow each other: the first that evaluation's first step names begins the second part. */
+static void place_stage(struct draft *draft, int32_t pp)
+{
+    struct stage *stage = &draft->stage[pp];
+    struct buffer *buffer = draft->buffer[pp];
+    int64_t base = 0;
+    int32_t whole = 0, evaluation = stage->evaluate.step[0].batch;
+    for (; whole < stage->buffers && buffer[whole].last_step == INT32_MAX; whole++) {
+        buffer[whole].offset_bytes = base;
+        base += buffer[whole].bytes;
+    }
+    struct height train = place_program(draft, buffer + whole, evaluation - whole, stage->train.steps, base);
+    struct height evaluate = place_program(draft, buffer + evaluation, stage->buffers - evaluation, stage->evaluate.steps, base);
+    stage->arena_bytes = base + (train.placed > evaluate.placed ? train.placed : evaluate.placed);
+    stage->arena_bound_bytes = base + (train.bound > evaluate.bound ? train.bound : evaluate.bound);
+}
+
+static int64_t slots_offset(const struct draft *draft, int32_t pp)
+{
+    for (int32_t i = 0; i < draft->stage[pp].buffers; i++)
+        if (draft->buffer[pp][i].kind == BUFFER_SLOTS)
+            return draft->buffer[pp][i].offset_bytes;
+    return NONE;
+}
+
+void place_make(struct draft *draft)
+{
+    const struct layout_input *l = &draft->input->layout;
+    int64_t *slots = pool_take(&draft->pool, l->pp, sizeof *slots);
+    for (int32_t s = 0; s < l->pp; s++) {
+        place_stage(draft, s);
+        slots[s] = slots_offset(draft, s);
+        if (draft->stage[s].arena_bytes > draft->arena_bytes) {
+            draft->arena_bytes = draft->stage[s].arena_bytes;
+            draft->fullest = s;
+        }
+    }
+    /* A stage's slots: what comes forward first, then what comes back. */
+    for (int32_t c = 0; c < draft->channels; c++) {
+        struct comm_channel *channel = &draft->channel[c];
+        const struct rank_row *to = &draft->row[channel->to];
+        bool behind = channel->from > channel->to && to->channel[CHANNEL_FORWARD_IN] != NONE;
+        channel->slots_offset_bytes = slots[to->pp] + (behind ? channel->slots * channel->slot_bytes : 0);
+    }
+}

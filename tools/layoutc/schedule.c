@@ -1,0 +1,297 @@
+/* schedule.c: see schedule.h. Build host.
+ *
+ * A schedule is first an order of cells (forward or backward of a micro-batch, order.c); this file turns cells into steps, and writes down which
+ * buffer each step makes, reads and last needs.
+ * (1) A buffer's life begins with the step that makes it and ends with the last step that names it.
+ * (2) The last stage's head is the start of a backward cell: loss and its gradient are one step. */
+#include "tools/layoutc/schedule.h"
+
+#include <stdlib.h>
+
+#include "platform/platform.h"
+#include "tools/layoutc/fields.h"
+#include "tools/layoutc/order.h"
+
+enum { F32 = 4, BATCH_FIELDS = 6, WHOLE_PROGRAM = INT32_MAX };
+
+struct builder {
+    struct draft *draft;
+    struct stage *stage;
+    int32_t pp;
+    struct buffer *buffer;
+    int32_t buffers, buffers_most;
+    struct step *step;                  /* of the program being built */
+    int32_t steps, steps_most;
+    int32_t *batch, *gradient;          /* [micro]: index of the buffer, NONE before it is made */
+    int32_t *residual, *saved;          /* [micro][layers + 1], [micro][layers] */
+    int32_t work;
+};
+
+/* ---- buffers ---- */
+
+static int32_t add_buffer(struct builder *b, struct buffer buffer)
+{
+    ASSERT(b->buffers < b->buffers_most && buffer.bytes > 0);
+    buffer.bytes = round_up(buffer.bytes, ARENA_ALIGN_BYTES);
+    b->buffer[b->buffers] = buffer;
+    return b->buffers++;
+}
+
+static void add_whole(struct builder *b, enum buffer_kind kind, int64_t bytes)
+{
+    if (bytes > 0)
+        add_buffer(b, (struct buffer){ .kind = kind, .micro = NONE, .layer = NONE, .last_step = WHOLE_PROGRAM, .bytes = bytes });
+}
+
+static void add_whole_program_buffers(struct builder *b)
+{
+    const struct input *input = b->draft->input;
+    int64_t incoming = (b->pp > 0) + (b->pp < input->layout.pp - 1);
+    add_whole(b, BUFFER_PARAMETERS, b->stage->parameter_elements * F32);
+    add_whole(b, BUFFER_GRADIENTS, b->stage->gradient_elements * F32);
+    add_whole(b, BUFFER_MOMENT_1, b->stage->state_elements * F32);
+    add_whole(b, BUFFER_MOMENT_2, b->stage->state_elements * F32);
+    add_whole(b, BUFFER_ROPE, input->layout.sequence_tokens * input->model.head_dim * F32);
+    add_whole(b, BUFFER_SLOTS, incoming * b->draft->slot_bytes);
+}
+
+/* The buffer in *index, made now where there is none yet; its life reaches to the step that is about to be added. */
+static int32_t use(struct builder *b, int32_t *index, struct buffer buffer)
+{
+    if (*index == NONE) {
+        buffer.first_step = b->steps;
+        *index = add_buffer(b, buffer);
+    }
+    b->buffer[*index].last_step = b->steps;
+    return *index;
+}
+
+static int32_t use_batch(struct builder *b, int32_t micro)
+{
+    return use(b, &b->batch[micro], (struct buffer){ .kind = BUFFER_BATCH, .micro = (int16_t)micro, .layer = NONE,
+                                                     .bytes = BATCH_FIELDS * b->draft->share.tokens * F32 });
+}
+
+static int64_t residual_bytes(const struct builder *b)
+{
+    return b->draft->share.tokens * b->draft->input->model.hidden * F32;
+}
+
+static int32_t use_residual(struct builder *b, int32_t micro, int32_t local_layer)
+{
+    return use(b, &b->residual[micro * (b->stage->layers + 1) + local_layer],
+               (struct buffer){ .kind = BUFFER_RESIDUAL, .micro = (int16_t)micro, .layer = (int16_t)(b->stage->first_layer + local_layer),
+                                .bytes = residual_bytes(b) });
+}
+
+static int32_t use_saved(struct builder *b, int32_t micro, int32_t local_layer)
+{
+    return use(b, &b->saved[micro * b->stage->layers + local_layer],
+               (struct buffer){ .kind = BUFFER_SAVED, .micro = (int16_t)micro, .layer = (int16_t)(b->stage->first_layer + local_layer),
+                                .bytes = b->draft->saved_bytes });
+}
+
+static int32_t use_gradient(struct builder *b, int32_t micro)
+{
+    return use(b, &b->gradient[micro],
+               (struct buffer){ .kind = BUFFER_RESIDUAL_GRADIENT, .micro = (int16_t)micro, .layer = NONE, .bytes = residual_bytes(b) });
+}
+
+/* One scratch buffer serves a program's steps, as large as the largest of them needs: the fullest moments are steps of that kind. */
+static int32_t use_work(struct builder *b, int bytes_of)
+{
+    int64_t bytes = round_up(b->draft->work_bytes[bytes_of], ARENA_ALIGN_BYTES);
+    int32_t work = use(b, &b->work, (struct buffer){ .kind = BUFFER_WORK, .micro = NONE, .layer = NONE, .bytes = bytes });
+    if (b->buffer[work].bytes < bytes)
+        b->buffer[work].bytes = bytes;
+    return work;
+}
+
+/* ---- steps ---- */
+
+static const struct step NOTHING = { .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE,
+                                     .work = NONE };
+
+static void add_step(struct builder *b, enum step_kind kind, struct step step)
+{
+    ASSERT(b->steps < b->steps_most);
+    step.kind = (uint8_t)kind;
+    b->step[b->steps++] = step;
+}
+
+static struct step step_of(int32_t micro)
+{
+    struct step step = NOTHING;
+    step.micro = (int16_t)micro;
+    return step;
+}
+
+static void forward(struct builder *b, int32_t micro)
+{
+    struct step step = step_of(micro);
+    step.batch = use_batch(b, micro);
+    add_step(b, STEP_FEED, step);
+
+    step = step_of(micro);
+    step.out = use_residual(b, micro, 0);
+    if (b->stage->embeds)
+        step.batch = use_batch(b, micro);
+    add_step(b, b->stage->embeds ? STEP_EMBED : STEP_RECEIVE_FORWARD, step);
+
+    for (int32_t i = 0; i < b->stage->layers; i++) {
+        step = step_of(micro);
+        step.layer = (int16_t)(b->stage->first_layer + i);
+        step.batch = use_batch(b, micro);
+        step.in = use_residual(b, micro, i);
+        step.out = use_residual(b, micro, i + 1);
+        step.saved = use_saved(b, micro, i);
+        step.work = use_work(b, WORK_LAYER);
+        add_step(b, STEP_LAYER, step);
+    }
+    if (!b->stage->heads) {
+        step = step_of(micro);
+        step.in = use_residual(b, micro, b->stage->layers);
+        add_step(b, STEP_SEND_FORWARD, step);
+    }
+}
+
+static void head(struct builder *b, int32_t micro, enum step_kind kind)
+{
+    struct step step = step_of(micro);
+    step.batch = use_batch(b, micro);
+    step.in = use_residual(b, micro, b->stage->layers);
+    if (kind == STEP_HEAD)
+        step.out = use_gradient(b, micro);
+    step.work = use_work(b, WORK_HEAD);
+    add_step(b, kind, step);
+}
+
+static void backward(struct builder *b, int32_t micro)
+{
+    struct step step = step_of(micro);
+    if (b->stage->heads) {
+        head(b, micro, STEP_HEAD);
+    } else {
+        step.out = use_gradient(b, micro);
+        add_step(b, STEP_RECEIVE_BACKWARD, step);
+    }
+    for (int32_t i = b->stage->layers - 1; i >= 0; i--) {
+        step = step_of(micro);
+        step.layer = (int16_t)(b->stage->first_layer + i);
+        step.batch = use_batch(b, micro);
+        step.in = use_residual(b, micro, i);
+        step.out = use_gradient(b, micro);
+        step.saved = use_saved(b, micro, i);
+        step.work = use_work(b, WORK_LAYER_BACKWARD);
+        add_step(b, STEP_LAYER_BACKWARD, step);
+    }
+    step = step_of(micro);
+    step.in = use_gradient(b, micro);
+    if (b->stage->embeds)
+        step.batch = use_batch(b, micro);
+    add_step(b, b->stage->embeds ? STEP_EMBED_BACKWARD : STEP_SEND_BACKWARD, step);
+}
+
+static void add_bucket_step(struct builder *b, enum step_kind kind, int32_t bucket)
+{
+    struct step step = NOTHING;
+    step.bucket = (int16_t)bucket;
+    add_step(b, kind, step);
+}
+
+static bool sums_copies(const struct stage *stage, const struct bucket *bucket)
+{
+    for (int32_t s = 0; s < bucket->shards; s++)
+        if (stage->shard[bucket->first_shard + s].copies_sum != COPIES_EQUAL)
+            return true;
+    return false;
+}
+
+/* From the last gradient to the new parameters. The order of the sums: copies within TP, the tied pair, then DP. */
+static void optimize(struct builder *b)
+{
+    const struct stage *stage = b->stage;
+    const struct layout_input *l = &b->draft->input->layout;
+    for (int32_t i = 0; i < stage->buckets; i++)
+        if (sums_copies(stage, &stage->bucket[i]))
+            add_bucket_step(b, STEP_COPIES, i);
+    if (b->draft->input->model.tied && (stage->embeds || stage->heads))
+        add_step(b, STEP_TIED, NOTHING);
+    if (l->dp > 1)
+        for (int32_t i = 0; i < stage->buckets; i++)
+            add_bucket_step(b, STEP_REDUCE, i);
+    add_step(b, STEP_NORM, NOTHING);
+    for (int32_t i = 0; i < stage->buckets; i++)
+        add_bucket_step(b, STEP_UPDATE, i);
+    if (l->dp > 1)
+        for (int32_t i = 0; i < stage->buckets; i++)
+            add_bucket_step(b, STEP_GATHER, i);
+}
+
+/* ---- programs ---- */
+
+static void begin_program(struct builder *b, int64_t micro_batches, int64_t steps_most)
+{
+    int64_t residuals = micro_batches * (b->stage->layers + 1);
+    struct pool *pool = &b->draft->pool;
+    b->step = pool_take(pool, steps_most, sizeof *b->step);
+    b->steps_most = (int32_t)steps_most;
+    b->steps = 0;
+    b->batch = pool_take(pool, micro_batches, sizeof *b->batch);
+    b->gradient = pool_take(pool, micro_batches, sizeof *b->gradient);
+    b->residual = pool_take(pool, residuals, sizeof *b->residual);
+    b->saved = pool_take(pool, residuals, sizeof *b->saved);
+    for (int64_t i = 0; i < micro_batches; i++)
+        b->batch[i] = b->gradient[i] = NONE;
+    for (int64_t i = 0; i < residuals; i++)
+        b->residual[i] = b->saved[i] = NONE;
+    b->work = NONE;
+}
+
+static void build_training(struct builder *b)
+{
+    const struct layout_input *l = &b->draft->input->layout;
+    int64_t cells = 2 * l->micro_batches;
+    struct cell *cell = pool_take(&b->draft->pool, cells, sizeof *cell);
+    order_cells(cell, l, b->pp);
+    begin_program(b, l->micro_batches, l->micro_batches * (2LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
+    for (int32_t i = 0; i < b->stage->buckets; i++)
+        add_bucket_step(b, STEP_CLEAR, i);
+    for (int64_t i = 0; i < cells; i++) {
+        if (cell[i].kind == CELL_FORWARD)
+            forward(b, cell[i].micro);
+        else
+            backward(b, cell[i].micro);
+    }
+    optimize(b);
+    b->stage->train = (struct program){ .step = b->step, .steps = b->steps };
+}
+
+static void build_evaluation(struct builder *b)
+{
+    begin_program(b, 1, b->stage->layers + 4LL);
+    forward(b, 0);
+    if (b->stage->heads)
+        head(b, 0, STEP_HEAD_EVALUATE);
+    b->stage->evaluate = (struct program){ .step = b->step, .steps = b->steps };
+}
+
+void schedule_make(struct draft *draft)
+{
+    const struct input *input = draft->input;
+    fields_make(draft);
+    draft->slot_bytes = round_up(draft->share.tokens * input->model.hidden * F32, ARENA_ALIGN_BYTES);
+    for (int32_t c = 0; c < draft->channels; c++)
+        draft->channel[c].slot_bytes = draft->slot_bytes;
+    for (int32_t s = 0; s < input->layout.pp; s++) {
+        struct stage *stage = &draft->stage[s];
+        int64_t most = 6 + (input->layout.micro_batches + 1) * (2LL * stage->layers + 3) + 2;
+        struct builder b = { .draft = draft, .stage = stage, .pp = s, .buffers_most = (int32_t)most };
+        b.buffer = draft->buffer[s] = pool_take(&draft->pool, most, sizeof *b.buffer);
+        add_whole_program_buffers(&b);
+        build_training(&b);
+        build_evaluation(&b);
+        stage->buffer = b.buffer;
+        stage->buffers = b.buffers;
+    }
+}
