@@ -109,6 +109,12 @@ test: setup
 	@$(MAKE) --no-print-directory test-programs
 	@test/run.sh $(BUILD) $(ONE)
 
+## check: the quick part of it: programs without the runs of whole images
+.PHONY: check
+check: setup
+	@$(MAKE) --no-print-directory test-programs
+	@test/run.sh $(BUILD) quick
+
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS)
 

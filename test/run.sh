@@ -1,6 +1,6 @@
 #!/bin/bash
-# run.sh BUILD [ID]: runs the test programs under BUILD/test and the scripts test/*/*_test.sh, prints their lines, and closes with
-# "N passed, N failed, N skipped". With ID only the program or script that has it. Exit status 0 only if nothing failed.
+# run.sh BUILD [ID | quick]: runs the test programs under BUILD/test and the scripts test/*/*_test.sh, prints their lines, and closes with
+# "N passed, N failed, N skipped". With ID only the program or script that has it; quick: programs only. Exit status 0 only if nothing failed.
 set -u
 build=$1 one=${2:-}
 log=$build/test/log
@@ -19,8 +19,9 @@ run() {    # run NAME COMMAND...: a program that dies without saying so is a fai
 
 for test in "$build"/test/*/*_test test/*/*_test.sh; do
     [ -e "$test" ] || continue
+    [ "$one" = quick ] && [ "${test##*.}" = sh ] && continue
     name=$(basename "$test"); name=${name%_test}; name=${name%_test.sh}
-    if [ -n "$one" ]; then
+    if [ -n "$one" ] && [ "$one" != quick ]; then
         [ "$name" = "${one%%[.:]*}" ] || continue
         run "$name" "$test" "$one"
     else
