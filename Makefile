@@ -84,6 +84,34 @@ $(IMAGE_DIR)/layoutc: $(IMAGE_DIR)/input.o $(BUILD)/lib/tools/layoutc/main.o $(L
 $(IMAGE_DIR)/tables.c: $(IMAGE_DIR)/layoutc
 	$(IMAGE_DIR)/layoutc $@
 
+# ---- the image: what includes config.h is compiled for it, the rest is shared ----
+IMAGE_SOURCES  = src/main.c $(wildcard src/boot/*.c) $(wildcard src/run/*.c) $(wildcard src/save/*.c)
+FIXED_SOURCES  = $(shell grep -l 'include "config.h"' $(IMAGE_SOURCES))
+SHARED_SOURCES = $(filter-out $(FIXED_SOURCES),$(IMAGE_SOURCES))
+IMAGE_OBJECTS  = $(FIXED_SOURCES:%.c=$(IMAGE_DIR)/obj/%.o) $(IMAGE_DIR)/tables.o $(SHARED_SOURCES:%.c=$(BUILD)/lib/%.o)
+REVISION       = $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
+# Calls of the heap, libc's own among them, go through platform/host/seal.c.
+WRAP           = $(foreach call,malloc calloc realloc free aligned_alloc memalign posix_memalign,-Wl,--wrap=$(call))
+
+$(IMAGE_DIR)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -O2 $(CONFIG_FLAGS) -MMD -MP -c $< -o $@
+
+$(IMAGE_DIR)/tables.o: $(IMAGE_DIR)/tables.c
+	$(CC) $(CFLAGS) -O0 $(CONFIG_FLAGS) -ffile-prefix-map=$(BUILD)=build -MMD -MP -c $< -o $@
+
+$(IMAGE_DIR)/nocturne: $(IMAGE_OBJECTS) $(LIBRARY)
+	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
+
+$(IMAGE_DIR)/manifest.json: $(IMAGE_DIR)/nocturne
+	@printf '{\n "board": "%s", "layout": "%s", "model": "%s", "method": "%s",\n "revision": "%s",\n "inputs": "%s",\n "image_sha256": "%s"\n}\n' \
+	    "$(BOARD)" "$(LAYOUT)$(OVERRIDES)" "$(MODEL)" "$(METHOD)" "$(REVISION)" \
+	    "$$($(IMAGE_DIR)/nocturne info | sed -n 's/^inputs *//p')" "$$(sha256sum < $< | cut -d' ' -f1)" > $@
+
+## image: builds BOARD=.. LAYOUT=.. [MODEL=..] [METHOD=..] [SEQ=..] [ROWS=..] [MICRO=..] under build/<board>/<layout>/<model>/<method>/
+.PHONY: image
+image: $(IMAGE_DIR)/manifest.json
+
 # ---- tests: test/<room>/<noun>_test.c is a program; it may also use test/reference and the objects of tools/pack ----
 TEST_SOURCES  = $(wildcard test/*/*_test.c)
 TEST_PROGRAMS = $(TEST_SOURCES:test/%.c=$(BUILD)/test/%)
@@ -96,7 +124,7 @@ $(TEST_LIBRARY): $(TEST_COMMON:%.c=$(BUILD)/lib/%.o)
 
 $(BUILD)/test/%: $(BUILD)/lib/test/%.o $(TEST_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
 
 ## setup: installs the packages that the build needs and this machine lacks
 .PHONY: setup
