@@ -15,8 +15,8 @@
 #include "boot/check.h"
 #include "boot/job.h"
 #include "boot/load.h"
+#include "boot/model.h"
 #include "boot/post.h"
-#include "boot/rope.h"
 #include "boot/say.h"
 #include "config.h"
 #include "save/checkpoint.h"
@@ -60,7 +60,7 @@ BOOT static enum status read_night(const char *job_path, struct night *night)
     struct job *job = &night->job;
     TRY(job_read(job_path, job));
     say("JOB", begin, "%s", job_path);
-    TRY(check_model(job));
+    TRY(model_check(job));
     begin = clock_ns();
     TRY(load_open(job, &facts));
     output_type = job->output_type_as_loaded ? load_type(&facts) : job->output_type;
@@ -73,6 +73,16 @@ BOOT static enum status read_night(const char *job_path, struct night *night)
     return check_memory(threads_a_rank);
 }
 
+/* What the ranks find out when they load: for `nocturne check`. */
+BOOT static enum status check_weights(const struct job *job)
+{
+    int64_t begin = clock_ns();
+    TRY(load_scan(job, output_type));
+    say("LOAD", begin, "every weight of %s is a finite number", facts.source);
+    say("CHECK", 0, "the job will run");
+    return OK;
+}
+
 BOOT enum status boot_night(const char *job_path, bool check_only, struct night **out)
 {
     struct night *night = calloc(1, sizeof *night + RANKS * sizeof night->rank[0]);
@@ -83,7 +93,7 @@ BOOT enum status boot_night(const char *job_path, bool check_only, struct night 
     printf("nocturne %s  %s  image %08" PRIx32 "\n", VERSION, image_name, (uint32_t)(image_inputs >> 32));
     enum status status = read_night(job_path, night);
     if (status == OK && check_only)
-        say("CHECK", night->boot_begin_ns, "the job will run");
+        status = check_weights(&night->job);
     if (status == OK && !check_only && pthread_barrier_init(&meeting, NULL, RANKS) != 0)
         status = fail(E_AGAIN, "no barrier for %d ranks", RANKS);
     if (status == OK && !check_only) {
@@ -215,7 +225,7 @@ BOOT static enum status boot_steps(struct night *night, struct rank *rank)
         say("JOIN", begin, "1 of 1 nodes  %d ranks in %d groups and %d channels", RANKS, groups_count, channels_count);
 
     begin = clock_ns();
-    rope_fill(buffer_of(rank, BUFFER_ROPE));
+    model_rope(buffer_of(rank, BUFFER_ROPE));
     TRY(agree(rank->index, load_rank(&night->job, rank, buffer_of(rank, BUFFER_PARAMETERS), output_type)));
     if (speaker)
         say_load(begin);

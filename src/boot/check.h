@@ -7,9 +7,6 @@
 
 #include "night.h"
 
-/* config.json of job.model says the shapes this image was built for. Prints what it had to take as the family's default. */
-MUST_USE enum status check_model(const struct job *job);
-
 /* Opens data and held-out: sequence length, vocabulary and tokenizer are the image's and the model's. */
 MUST_USE enum status check_data(struct night *night);
 

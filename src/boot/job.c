@@ -91,7 +91,8 @@ BOOT static int distance(const char *a, const char *b)
     return d[rows][columns];
 }
 
-BOOT const char *nearest_name(const char *word, const char *const *names, int32_t count)
+/* The known name nearest to a word, by the number of letters to change, or NULL if none is near. */
+BOOT static const char *nearest_name(const char *word, const char *const *names, int32_t count)
 {
     const char *nearest = NULL;
     int least = (int)strlen(word) / 2 + 1;     /* half of it changed is another word */
@@ -219,7 +220,7 @@ BOOT static enum status unknown_key(const char *path, const config_setting_t *va
     const char *nearest = nearest_name(name, names, (int32_t)ELEMENTS_OF(keys));
     if (nearest != NULL)
         return fail(E_USAGE, "%s:%u: unknown key %.80s; did you mean %s?", path, config_setting_source_line(value), name, nearest);
-    return fail(E_USAGE, "%s:%u: unknown key %.80s; the known ones are listed in README.md, The job file", path,
+    return fail(E_USAGE, "%s:%u: unknown key %.80s; the known ones are listed in README.md, Keys of the job file", path,
                 config_setting_source_line(value), name);
 }
 

@@ -42,7 +42,4 @@ enum { JOB_FILE_BYTES = 1 << 20 };
 /* Returns OK; E_READ if path is no readable file; E_USAGE, naming file, line and key, if it is not a right job. BOOT. */
 MUST_USE enum status job_read(const char *path, struct job *job);
 
-/* The known name nearest to a word, by the number of letters to change, or NULL if none is near. names [count]. */
-const char *nearest_name(const char *word, const char *const *names, int32_t count);
-
 #endif

@@ -17,6 +17,7 @@ enum { TASK_ELEMENTS = 1 << 18, BLOCK_ELEMENTS = 1 << 14 };
 
 static struct tensors source;
 static bool opened;
+static bool *wanted;      /* [source.count]: the tables name it */
 
 /* ---- what the tables want of the checkpoint ---- */
 
@@ -47,7 +48,7 @@ BOOT static enum status missing(const struct job *job, const struct shard *shard
     return fail(E_DATA, "%s: tensor %s is missing%s", job->model, source_name(shard), tip);
 }
 
-BOOT static enum status check_shard(const struct job *job, const struct shard *shard, struct load_facts *facts, bool *used)
+BOOT static enum status check_shard(const struct job *job, const struct shard *shard, struct load_facts *facts)
 {
     const struct tensor *tensor = tensors_find(&source, source_name(shard));
     if (tensor == NULL)
@@ -64,7 +65,7 @@ BOOT static enum status check_shard(const struct job *job, const struct shard *s
     }
     float nothing;
     TRY(tensor_read(tensor, &nothing, 0, 0));     /* refuses a type that cannot be trained */
-    bool *mark = &used[tensor - source.tensor];
+    bool *mark = &wanted[tensor - source.tensor];
     if (*mark)
         return OK;
     *mark = true;
@@ -113,13 +114,13 @@ BOOT static bool image_is_tied(void)
     return true;
 }
 
-BOOT static enum status check_unused(const struct job *job, struct load_facts *facts, const bool *used)
+BOOT static enum status check_unused(const struct job *job, struct load_facts *facts)
 {
     const struct tensor *first = NULL;
     int64_t refused = 0;
     for (int64_t i = 0; i < source.count; i++) {
         const struct tensor *tensor = &source.tensor[i];
-        if (used[i])
+        if (wanted[i])
             continue;
         facts->unused++;
         if (ends_with(tensor->name, ".rotary_emb.inv_freq"))     /* a constant that old checkpoints carry */
@@ -153,17 +154,14 @@ BOOT enum status load_open(const struct job *job, struct load_facts *facts)
     for (int64_t i = 1; i < source.count; i++)
         if (strcmp(source.tensor[i].file, source.tensor[0].file) != 0)
             facts->source = job->model;
-    bool *used = calloc((size_t)source.count + 1, sizeof *used);
-    if (used == NULL)
+    wanted = calloc((size_t)source.count + 1, sizeof *wanted);
+    if (wanted == NULL)
         return fail(E_AGAIN, "%s: no memory for a list of %" PRId64 " tensors", job->model, source.count);
     enum status status = OK;
     for (int32_t pp = 0; pp < PP && status == OK; pp++)
         for (int32_t i = 0; i < stages[pp].shards && status == OK; i++)
-            status = check_shard(job, &stages[pp].shard[i], facts, used);
-    if (status == OK)
-        status = check_unused(job, facts, used);
-    free(used);
-    return status;
+            status = check_shard(job, &stages[pp].shard[i], facts);
+    return status != OK ? status : check_unused(job, facts);
 }
 
 BOOT enum storage load_type(const struct load_facts *facts)
@@ -179,6 +177,8 @@ BOOT void load_close(void)
     if (opened)
         tensors_close(&source);
     opened = false;
+    free(wanted);
+    wanted = NULL;
 }
 
 /* ---- filling a rank ---- */
@@ -354,4 +354,25 @@ BOOT enum status load_verdict(const struct job *job, enum storage type)
     if (isfinite(value))
         return fail(E_DATA, "%s: tensor %s holds %g at %s, more than output_type %s can hold", tensor->file, name, (double)value, place, words[type]);
     return fail(E_DATA, "%s: tensor %s holds %g at %s; bad_weights = \"accept\" in the job goes on with it", tensor->file, name, (double)value, place);
+}
+
+BOOT enum status load_scan(const struct job *job, enum storage type)
+{
+    float block[BLOCK_ELEMENTS];
+    for (int64_t i = 0; i < source.count; i++) {
+        const struct tensor *tensor = &source.tensor[i];
+        struct piece piece = { .limit = largest(type) };
+        atomic_init(&piece.bad, LLONG_MAX);
+        for (int64_t first = 0; wanted[i] && first < tensor->elements; first += BLOCK_ELEMENTS) {
+            int64_t count = tensor->elements - first < BLOCK_ELEMENTS ? tensor->elements - first : BLOCK_ELEMENTS;
+            TRY(tensor_read(tensor, block, first, count));
+            check_finite(&piece, block, first, count);
+        }
+        if (atomic_load(&piece.bad) == LLONG_MAX)
+            continue;
+        bad[0].name = tensor->name;
+        bad[0].element = atomic_load(&piece.bad);
+        break;
+    }
+    return load_verdict(job, type);
 }

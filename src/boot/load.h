@@ -32,6 +32,9 @@ MUST_USE enum status load_rank(const struct job *job, struct rank *rank, float *
 /* After all ranks' load_rank, on one of them: says once, for all of them, which weight is bad: the first by name and place. Returns OK or E_DATA. */
 MUST_USE enum status load_verdict(const struct job *job, enum storage type);
 
+/* The same for `nocturne check`, without arenas: reads every weight once and says which is bad. Main thread. */
+MUST_USE enum status load_scan(const struct job *job, enum storage type);
+
 void load_close(void);
 
 #endif

@@ -14,14 +14,14 @@ static const char *const names[] = {
     "config.json",      "generation_config.json", "tokenizer.json",     "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
     "merges.txt",       "added_tokens.json",      "chat_template.jinja", "chat_template.json",   "tokenizer.model",
 };
-enum { NAMES = sizeof names / sizeof names[0], PATH_BYTES = JOB_PATH_BYTES + 64 };
+enum { NAMES = sizeof names / sizeof names[0], CARRY_PATH_BYTES = JOB_PATH_BYTES + 64 };
 
 static const char *folder;              /* job.output */
 static bool carried[NAMES];
 
-static void path_of(char *path, const char *in, const char *name, const char *suffix)
+static void carry_path(char *path, const char *in, const char *name, const char *suffix)
 {
-    snprintf(path, PATH_BYTES, "%s/%s%s", in, name, suffix);
+    snprintf(path, CARRY_PATH_BYTES, "%s/%s%s", in, name, suffix);
 }
 
 BOOT static enum status copy_file(const char *from, const char *to)
@@ -97,10 +97,10 @@ BOOT enum status carry_copy(const char *model, const char *output, enum storage 
     folder = output;
     memset(carried, 0, sizeof carried);
     for (size_t i = 0; i < NAMES && model[0] != '\0'; i++) {
-        char from[PATH_BYTES], to[PATH_BYTES];
+        char from[CARRY_PATH_BYTES], to[CARRY_PATH_BYTES];
         struct stat state;
-        path_of(from, model, names[i], "");
-        path_of(to, output, names[i], ".tmp");
+        carry_path(from, model, names[i], "");
+        carry_path(to, output, names[i], ".tmp");
         if (stat(from, &state) != 0 || !S_ISREG(state.st_mode))
             continue;
         carried[i] = true;
@@ -113,9 +113,9 @@ BOOT int64_t carry_bytes(const char *model)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < NAMES && model[0] != '\0'; i++) {
-        char path[PATH_BYTES];
+        char path[CARRY_PATH_BYTES];
         struct stat state;
-        path_of(path, model, names[i], "");
+        carry_path(path, model, names[i], "");
         if (stat(path, &state) == 0 && S_ISREG(state.st_mode))
             bytes += state.st_size;
     }
@@ -125,11 +125,11 @@ BOOT int64_t carry_bytes(const char *model)
 enum status carry_publish(void)
 {
     for (size_t i = 0; i < NAMES; i++) {
-        char from[PATH_BYTES], to[PATH_BYTES];
+        char from[CARRY_PATH_BYTES], to[CARRY_PATH_BYTES];
         if (!carried[i])
             continue;
-        path_of(from, folder, names[i], ".tmp");
-        path_of(to, folder, names[i], "");
+        carry_path(from, folder, names[i], ".tmp");
+        carry_path(to, folder, names[i], "");
         int file = open(from, O_RDONLY | O_CLOEXEC);
         bool done = file >= 0 && fsync(file) == 0 && rename(from, to) == 0;
         int cause = errno;
@@ -145,10 +145,10 @@ enum status carry_publish(void)
 void carry_discard(void)
 {
     for (size_t i = 0; i < NAMES; i++) {
-        char path[PATH_BYTES];
+        char path[CARRY_PATH_BYTES];
         if (!carried[i])
             continue;
-        path_of(path, folder, names[i], ".tmp");
+        carry_path(path, folder, names[i], ".tmp");
         unlink(path);
         carried[i] = false;
     }

@@ -195,6 +195,7 @@ BOOT static enum status open_all(const struct night *night, enum storage type)
 BOOT enum status checkpoint_open(const struct night *night, enum storage type)
 {
     folder = night->job.output;
+    indexed = false;
     TRY(plan_make(&plan, type, PLAN_FILE_BYTES_MOST));
     file = malloc((size_t)plan.files * sizeof *file);
     if (file == NULL)

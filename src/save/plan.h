@@ -9,7 +9,9 @@
 #include "file/safetensors.h"
 #include "night.h"
 
+#ifndef PLAN_FILE_BYTES_MOST
 #define PLAN_FILE_BYTES_MOST 5000000000LL
+#endif
 
 enum { PLAN_NAME_BYTES = 64 };
 
