@@ -64,8 +64,11 @@ BOOT static enum status read_night(const char *job_path, struct night *night)
     begin = clock_ns();
     TRY(load_open(job, &facts));
     output_type = job->output_type_as_loaded ? load_type(&facts) : job->output_type;
-    say("MODEL", begin, "%s  %.1f M parameters  tensors %" PRId64 ", unused %" PRId64 "%s", job->model, (double)model_parameters / 1e6, facts.tensors,
-        facts.unused, facts.head_equal ? " (lm_head.weight is the embedding)" : "");
+    if (job->start_random)
+        say("MODEL", begin, "%.1f M parameters, to be drawn from the seed", (double)model_parameters / 1e6);
+    else
+        say("MODEL", begin, "%s  %.1f M parameters  tensors %" PRId64 "  unused %" PRId64 "%s", job->model, (double)model_parameters / 1e6,
+            facts.tensors, facts.unused, facts.head_equal ? " (lm_head.weight is the embedding)" : "");
     TRY(check_data(night));
     TRY(check_steps(night));
     TRY(check_disk(night, output_type));
@@ -89,7 +92,8 @@ BOOT enum status boot_night(const char *job_path, bool check_only, struct night 
     if (night == NULL)
         return fail(E_AGAIN, "no memory for the night");
     night->boot_begin_ns = process_begin_ns();
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);     /* a closed pipe and a file limit are errors of a write, not ends of the process */
+    signal(SIGXFSZ, SIG_IGN);
     printf("nocturne %s  %s  image %08" PRIx32 "\n", VERSION, image_name, (uint32_t)(image_inputs >> 32));
     enum status status = read_night(job_path, night);
     if (status == OK && check_only)
@@ -187,10 +191,13 @@ BOOT static void say_arena(int64_t begin)
         (double)BOARD_DEVICE_MEMORY_BYTES / 0x1p20, params, grads, optim, comm, all - params - grads - optim - comm);
 }
 
-BOOT static void say_load(int64_t begin)
+BOOT static void say_load(const struct job *job, int64_t begin)
 {
-    say("LOAD", begin, "%.1f M parameters from %s  F32 %" PRId64 "  BF16 %" PRId64 "  F16 %" PRId64 "%s", (double)model_parameters / 1e6, facts.source,
-        facts.by_type[0], facts.by_type[1], facts.by_type[2], facts.quantized > 0 ? "  and quantized ones" : "");
+    char types[96] = "";
+    if (!job->start_random)
+        snprintf(types, sizeof types, "  F32 %" PRId64 "  BF16 %" PRId64 "  F16 %" PRId64 "  quantized %" PRId64, facts.by_type[0], facts.by_type[1],
+                 facts.by_type[2], facts.quantized);
+    say("LOAD", begin, "%.1f M parameters from %s%s", (double)model_parameters / 1e6, facts.source, types);
 }
 
 /* What only one rank does when all have loaded: the files of the night. */
@@ -228,7 +235,7 @@ BOOT static enum status boot_steps(struct night *night, struct rank *rank)
     model_rope(buffer_of(rank, BUFFER_ROPE));
     TRY(agree(rank->index, load_rank(&night->job, rank, buffer_of(rank, BUFFER_PARAMETERS), output_type)));
     if (speaker)
-        say_load(begin);
+        say_load(&night->job, begin);
     TRY(agree(rank->index, speaker ? open_output(night) : OK));
     if (speaker)
         say("SEAL", night->boot_begin_ns, "heap closed");

@@ -185,7 +185,7 @@ BOOT static enum status existing_folder(const char *path, char *folder)
         if (stat(folder, &state) == 0)
             break;
         if (errno != ENOENT)
-            return fail(E_READ, "output %s: %s: %s", path, folder, strerror(errno));
+            return fail(E_READ, "output %s: cannot be written: %s: %s", path, folder, strerror(errno));
         char *slash = strrchr(folder, '/');
         if (slash == NULL)
             snprintf(folder, JOB_PATH_BYTES, ".");
@@ -205,6 +205,7 @@ BOOT enum status check_disk(struct night *night, enum storage type)
     char folder[JOB_PATH_BYTES];
     struct statvfs disk;
     TRY(existing_folder(job->output, folder));
+    TRY(checkpoint_check(night, type));
     if (statvfs(folder, &disk) != 0)
         return fail(E_READ, "output %s: %s", job->output, strerror(errno));
     int64_t evaluations = job->evaluate_every > 0 ? job->steps / job->evaluate_every : 0;

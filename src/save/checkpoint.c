@@ -90,6 +90,8 @@ BOOT static enum status refuse_strangers(const char *model)
     if (model[0] != '\0' && stat(model, &there) == 0 && stat(folder, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino)
         return fail(E_USAGE, "output %s: is the model's own folder; choose another, so that a bad night cannot spoil it", folder);
     DIR *list = opendir(folder);
+    if (list == NULL && errno == ENOENT)
+        return OK;
     if (list == NULL)
         return fail(E_READ, "output %s: %s", folder, strerror(errno));
     enum status status = OK;
@@ -190,6 +192,15 @@ BOOT static enum status open_all(const struct night *night, enum storage type)
         TRY(open_file(i));
     TRY(carry_copy(night->job.model, folder, type));
     return plan.files > 1 ? write_index() : OK;
+}
+
+BOOT enum status checkpoint_check(const struct night *night, enum storage type)
+{
+    folder = night->job.output;
+    TRY(plan_make(&plan, type, PLAN_FILE_BYTES_MOST));
+    enum status status = refuse_strangers(night->job.model);
+    plan_free(&plan);
+    return status;
 }
 
 BOOT enum status checkpoint_open(const struct night *night, enum storage type)

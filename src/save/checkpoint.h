@@ -10,6 +10,9 @@
 
 #include "night.h"
 
+/* What checkpoint_open would refuse of the folder's content; writes nothing, and the folder need not be there. BOOT. Returns OK, E_USAGE or E_READ. */
+MUST_USE enum status checkpoint_check(const struct night *night, enum storage type);
+
 /* type is what the output will be stored as; config.json then says so. Returns OK, or E_READ: the folder cannot be written, or the disk is too
  * small (says both sizes); E_USAGE: the folder is the model's own, holds weights under other names, or another process writes there. On a
  * refusal nothing is left behind. */

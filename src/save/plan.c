@@ -107,3 +107,13 @@ BOOT enum status plan_make(struct plan *plan, enum storage type, int64_t file_by
     cut_files(plan, file_bytes_most);
     return render_headers(plan);
 }
+
+BOOT void plan_free(struct plan *plan)
+{
+    for (int64_t i = 0; i < plan->files; i++)
+        free(plan->file[i].header);
+    free(plan->tensor);
+    free(plan->file_of);
+    free(plan->file);
+    *plan = (struct plan){ 0 };
+}

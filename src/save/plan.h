@@ -35,6 +35,8 @@ struct plan {
 /* file_bytes_most is PLAN_FILE_BYTES_MOST but in tests. BOOT. Returns OK or E_AGAIN (no memory). */
 MUST_USE enum status plan_make(struct plan *plan, enum storage type, int64_t file_bytes_most);
 
+void plan_free(struct plan *plan);
+
 /* Index of a shard's tensor in the plan, or NONE for the second copy of a tied embedding. shard is one of stages[pp].shard. */
 int64_t plan_index(int32_t pp, const struct shard *shard);
 

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "save/number.h"
 #include "save/telemetry.h"
 
-enum { NUMBER_BYTES = 32, PAGE_BYTES = 8192 };
+enum { PAGE_BYTES = 8192 };
 
 struct figures {
     double seconds, tokens_per_second;
@@ -76,7 +77,7 @@ static void put(struct page *page, const char *format, ...)
 
 static void put_number(struct page *page, const char *name, double value)
 {
-    put(page, isfinite(value) ? "  \"%s\": %.17g,\n" : "  \"%s\": null,\n", name, value);
+    put(page, "  \"%s\": %s,\n", name, number_text(value).text);
 }
 
 static void put_whole(struct page *page, const char *name, int64_t value)

@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 1024, NUMBER_BYTES = 32, REDRAW_NS = 100000000, WAIT_MS = 200 };
+#include "save/number.h"
+
+enum { LINE_BYTES = 1024, REDRAW_NS = 100000000, WAIT_MS = 200 };
 
 static struct {
     const struct job *job;
@@ -25,17 +27,6 @@ static struct {
     double step_ns;                  /* moving mean, for the remaining time */
     struct telemetry_lost lost;
 } state = { .metrics = -1 };
-
-/* A JSON number, or null. 17 digits: the reader gets the same double. */
-struct number {
-    char text[NUMBER_BYTES];
-};
-static struct number number(double value)
-{
-    struct number n;
-    snprintf(n.text, sizeof n.text, isfinite(value) ? "%.17g" : "null", value);
-    return n;
-}
 
 /* Standard output takes the line now or not at all: a reader that sleeps must not hold the run. */
 static void screen(const char *text, size_t bytes)
@@ -66,19 +57,23 @@ static void metrics(const char *line, size_t bytes)
         return;
 }
 
+struct words {
+    char text[32];
+};
+
 /* "1.23k", "31.2k", "4.56M" */
-static struct number scaled(double value)
+static struct words scaled(double value)
 {
-    struct number n;
+    struct words n;
     const char *unit = value >= 1e6 ? "M" : value >= 1e3 ? "k" : "";
     snprintf(n.text, sizeof n.text, "%.3g%s", value >= 1e6 ? value / 1e6 : value >= 1e3 ? value / 1e3 : value, unit);
     return n;
 }
 
 /* "0:41", "1:02:03" */
-static struct number hours(double seconds)
+static struct words hours(double seconds)
 {
-    struct number n;
+    struct words n;
     int64_t s = seconds > 0 && seconds < 1e12 ? (int64_t)(seconds + 0.5) : 0;
     if (s >= 3600)
         snprintf(n.text, sizeof n.text, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
@@ -114,9 +109,9 @@ void telemetry_step(const struct step_result *result)
                          "{\"event\":\"step\",\"step\":%" PRId64 ",\"loss\":%s,\"learning_rate\":%s,\"norm\":%s,\"clip_factor\":%s,"
                          "\"targets\":%" PRId64 ",\"tokens\":%" PRId64 ",\"rows\":%" PRId64 ",\"seconds\":%s,\"tokens_per_second\":%s,"
                          "\"elapsed_seconds\":%s}\n",
-                         result->step, number(result->loss).text, number(result->learning_rate).text, number(result->norm).text,
-                         number(result->clip_factor).text, result->targets, result->tokens, result->rows, number(seconds).text,
-                         number(rate).text, number((double)(clock_ns() - state.begin_ns) / 1e9).text);
+                         result->step, number_text(result->loss).text, number_text(result->learning_rate).text, number_text(result->norm).text,
+                         number_text(result->clip_factor).text, result->targets, result->tokens, result->rows, number_text(seconds).text,
+                         number_text(rate).text, number_text((double)(clock_ns() - state.begin_ns) / 1e9).text);
     metrics(line, (size_t)bytes);
 
     state.tokens += result->tokens;
@@ -144,8 +139,8 @@ void telemetry_evaluation(const struct evaluation_result *result)
     int bytes = snprintf(line, sizeof line,
                          "{\"event\":\"evaluation\",\"step\":%" PRId64 ",\"loss\":%s,\"accuracy\":%s,\"targets\":%" PRId64 ",\"rows\":%" PRId64
                          ",\"seconds\":%s,\"elapsed_seconds\":%s}\n",
-                         result->step, number(result->loss).text, number(result->accuracy).text, result->targets, result->rows,
-                         number(seconds).text, number((double)(clock_ns() - state.begin_ns) / 1e9).text);
+                         result->step, number_text(result->loss).text, number_text(result->accuracy).text, result->targets, result->rows,
+                         number_text(seconds).text, number_text((double)(clock_ns() - state.begin_ns) / 1e9).text);
     metrics(line, (size_t)bytes);
     telemetry_line("EVAL   step %" PRId64 "/%" PRId64 "  held-out loss %.4f  token accuracy %.2f %%  %" PRId64 " targets  %.3g s", result->step,
                    state.job->steps, result->loss, 100 * result->accuracy, result->targets, seconds);
