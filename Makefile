@@ -110,7 +110,18 @@ $(IMAGE_DIR)/manifest.json: $(IMAGE_DIR)/nocturne
 
 ## image: builds BOARD=.. LAYOUT=.. [MODEL=..] [METHOD=..] [SEQ=..] [ROWS=..] [MICRO=..] under build/<board>/<layout>/<model>/<method>/
 .PHONY: image
+ifeq ($(PLATFORM),cuda)
+image: $(IMAGE_DIR)/tables.o
+	@$(IMAGE_DIR)/layoutc --size
+	@echo "$(IMAGE_DIR)/tables.c is made and checked. The image for a CUDA board is not part of this version: no binary was linked."
+else
 image: $(IMAGE_DIR)/manifest.json
+endif
+
+## size: the memory map of BOARD=.. LAYOUT=.. MODEL=..: each stage, by kind, against the device
+.PHONY: size
+size: $(IMAGE_DIR)/layoutc
+	@$(IMAGE_DIR)/layoutc --size
 
 # ---- tests: test/<room>/<noun>_test.c is a program; it may also use test/reference and the objects of tools/pack ----
 TEST_SOURCES  = $(wildcard test/*/*_test.c)

@@ -40,6 +40,8 @@
 #define GLOBAL_BATCH_ROWS    ((int64_t)DP * MICRO_BATCHES * MICRO_BATCH_ROWS)
 #define GLOBAL_BATCH_TOKENS  (GLOBAL_BATCH_ROWS * SEQUENCE_TOKENS)
 
+#define REAL_BYTES           BOARD_REAL_BYTES                                              /* of a parameter and of an activation */
+
 /* Shares of one rank under tensor parallelism. KV heads are held by several ranks where TP exceeds them. */
 #define HEADS_LOCAL          (MODEL_HEADS / TP)
 #define KV_COPIES            (TP > MODEL_KV_HEADS ? TP / MODEL_KV_HEADS : 1)

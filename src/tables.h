@@ -64,6 +64,7 @@ struct bucket {
 
 enum buffer_kind {
     BUFFER_PARAMETERS, BUFFER_GRADIENTS, BUFFER_MOMENT_1, BUFFER_MOMENT_2,  /* whole program */
+    BUFFER_MASTER,                        /* fp32 copy of the own slices where parameters are shorter; whole program */
     BUFFER_ROPE,                          /* [T, D/2, 2] fp32; whole program */
     BUFFER_SLOTS,                         /* comm: messages that came in */
     BUFFER_STAGING,                       /* save: what a checkpoint copies out of the run; whole program */

@@ -9,3 +9,4 @@
 #define BOARD_MEMORY_BYTES_PER_SECOND        31000000000LL             /* triad on two threads: 31 GB/s */
 #define BOARD_FLOPS_PER_SECOND               187000000000LL            /* fp32 peak of two cores: 187 GFLOP/s */
 #define BOARD_NETWORK_BYTES_PER_SECOND       0LL                       /* one node */
+#define BOARD_REAL_BYTES                     4                         /* parameters and activations are fp32 */

@@ -9,3 +9,4 @@
 #define BOARD_MEMORY_BYTES_PER_SECOND        3875000000LL              /* triad on two threads: 31 GB/s, over 8 */
 #define BOARD_FLOPS_PER_SECOND               23375000000LL             /* fp32 peak of two cores: 187 GFLOP/s, over 8 */
 #define BOARD_NETWORK_BYTES_PER_SECOND       0LL                       /* one node */
+#define BOARD_REAL_BYTES                     4                         /* parameters and activations are fp32 */

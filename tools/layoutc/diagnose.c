@@ -177,24 +177,3 @@ enum status diagnose_input(const struct input *input)
     TRY(check_link_groups(input));
     return check_sequence(input);
 }
-
-/* ---- memory ---- */
-
-const char *bytes_text(char text[BYTES_TEXT_BYTES], int64_t bytes)
-{
-    if (bytes >= 1LL << 30)
-        snprintf(text, BYTES_TEXT_BYTES, "%.2f GiB", (double)bytes / (double)(1LL << 30));
-    else if (bytes >= 1LL << 20)
-        snprintf(text, BYTES_TEXT_BYTES, "%.1f MiB", (double)bytes / (double)(1LL << 20));
-    else if (bytes >= 1LL << 10)
-        snprintf(text, BYTES_TEXT_BYTES, "%.1f KiB", (double)bytes / (double)(1LL << 10));
-    else
-        snprintf(text, BYTES_TEXT_BYTES, "%" PRId64 " bytes", bytes);
-    return text;
-}
-
-enum status diagnose_memory(struct draft *draft)
-{
-    (void)draft;
-    return OK;
-}

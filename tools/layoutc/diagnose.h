@@ -9,10 +9,6 @@ MUST_USE enum status diagnose_input(const struct input *input);
 
 /* Whether every rank fits its device. Returns OK, or E_USAGE with one line: by how many bytes it does not, the largest buffers, and one
  * change that would fit (each is tried by making its tables). */
-MUST_USE enum status diagnose_memory(struct draft *draft);
-
-/* "2.61 GiB", "38.4 MiB", "512 bytes" into text. */
-enum { BYTES_TEXT_BYTES = 32 };
-const char *bytes_text(char text[BYTES_TEXT_BYTES], int64_t bytes);
+MUST_USE enum status diagnose_memory(const struct draft *draft);
 
 #endif

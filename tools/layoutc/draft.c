@@ -49,7 +49,7 @@ void pool_free(struct pool *pool)
     }
 }
 
-enum status draft_make(struct draft *draft, const struct input *input)
+enum status draft_make_any_size(struct draft *draft, const struct input *input)
 {
     *draft = (struct draft){ .input = input };
     TRY(diagnose_input(input));
@@ -58,6 +58,12 @@ enum status draft_make(struct draft *draft, const struct input *input)
     shards_make(draft);
     schedule_make(draft);
     place_make(draft);
+    return OK;
+}
+
+enum status draft_make(struct draft *draft, const struct input *input)
+{
+    TRY(draft_make_any_size(draft, input));
     return diagnose_memory(draft);
 }
 

@@ -1,7 +1,7 @@
 /* draft.h: the tables in the making, handed from pass to pass, and the memory that they lie in.
  *
  * (1) All memory belongs to the draft's pool and lives until draft_free.
- * (2) Passes run in the order of tools/layoutc/compile.c; each fills fields that no other writes. */
+ * (2) Passes run in the order of draft.c; each fills fields that no other writes. */
 #ifndef TOOLS_LAYOUTC_DRAFT_H
 #define TOOLS_LAYOUTC_DRAFT_H
 
@@ -50,8 +50,11 @@ struct draft {
     int32_t fullest;                       /* that stage */
 };
 
-/* All passes but the writing ones. Returns OK, or E_USAGE with the one line that says what is wrong. */
+/* All passes but the writing ones. Returns OK, or E_USAGE with the one line that says what is wrong; draft_free either way. */
 MUST_USE enum status draft_make(struct draft *draft, const struct input *input);
+
+/* The same without asking whether it fits the device: for whoever tries several. */
+MUST_USE enum status draft_make_any_size(struct draft *draft, const struct input *input);
 void draft_free(struct draft *draft);
 
 #endif

@@ -5,20 +5,28 @@
 #include "tools/layoutc/emit.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const char *const parameter_names[PARAMETER_KINDS] = {
     "EMBEDDING", "ATTENTION_NORM", "Q", "K", "V", "Q_BIAS", "K_BIAS", "V_BIAS", "Q_NORM", "K_NORM", "O", "MLP_NORM", "GATE", "UP", "DOWN", "FINAL_NORM",
     "HEAD",
 };
-static const char *const cut_names[] = { "CUT_NONE", "CUT_ROWS", "CUT_COLUMNS" };
-static const char *const sum_names[] = { "COPIES_EQUAL", "COPIES_SUM_TP", "COPIES_SUM_KV" };
+static const char *const cut_names[] = { "CUT_NONE,", "CUT_ROWS,", "CUT_COLUMNS," };
+static const char *const sum_names[] = { "COPIES_EQUAL,", "COPIES_SUM_TP,", "COPIES_SUM_KV," };
 static const char *const buffer_names[BUFFER_KINDS] = {
-    "PARAMETERS", "GRADIENTS", "MOMENT_1", "MOMENT_2", "ROPE", "SLOTS", "STAGING", "BATCH", "RESIDUAL", "SAVED", "RESIDUAL_GRADIENT", "WORK",
+    "PARAMETERS", "GRADIENTS", "MOMENT_1", "MOMENT_2", "MASTER", "ROPE", "SLOTS", "STAGING", "BATCH", "RESIDUAL", "SAVED", "RESIDUAL_GRADIENT", "WORK",
 };
 static const char *const step_names[STEP_KINDS] = {
     "FEED", "EMBED", "RECEIVE_FORWARD", "LAYER", "SEND_FORWARD", "HEAD", "HEAD_EVALUATE", "RECEIVE_BACKWARD", "LAYER_BACKWARD", "SEND_BACKWARD",
     "EMBED_BACKWARD", "CLEAR", "TIED", "COPIES", "REDUCE", "NORM", "UPDATE", "GATHER",
 };
+
+/* Spaces behind text in a column of that width. */
+static int gap(int width, const char *text)
+{
+    int length = (int)strlen(text);
+    return length < width ? width - length : 0;
+}
 
 static const char *number(char text[16], int32_t value)
 {
@@ -53,13 +61,14 @@ static void emit_shards(FILE *f, const struct draft *draft, int32_t pp)
 {
     const struct stage *stage = &draft->stage[pp];
     char text[16];
-    fprintf(f, "static const struct shard shards_stage_%d[] = {\n    /* name, parameter, layer, rows, columns, cut, copies, local rows, local columns, "
-               "offset, decays, copies' sum, counts */\n", (int)pp);
+    fprintf(f, "static const struct shard shards_stage_%d[] = {\n    /* %-59s %-26s %5s %7s %7s %-11s %6s %10s %13s %11s %-6s %-13s %s */\n", (int)pp,
+            "Hugging Face name", "parameter", "layer", "rows", "columns", "cut", "copies", "local rows", "local columns", "offset", "decays", "copies' sum", "counts");
     for (int32_t i = 0; i < stage->shards; i++) {
         const struct shard *s = &stage->shard[i];
-        fprintf(f, "    { \"%s\", PARAMETER_%s, %s, %" PRId64 ", %" PRId64 ", %s, %d, %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, %s, %s },\n", s->name,
-                parameter_names[s->parameter], number(text, s->layer), s->rows, s->columns, cut_names[s->cut], (int)s->copies, s->local_rows,
-                s->local_columns, s->offset, s->decays ? "true" : "false", sum_names[s->copies_sum], s->counts ? "true" : "false");
+        fprintf(f, "    { \"%s\",%*s PARAMETER_%s,%*s %4s, %6" PRId64 ", %6" PRId64 ", %-11s %5d, %9" PRId64 ", %12" PRId64 ", %10" PRId64 ", %-6s %-13s %s },\n",
+                s->name, gap(56, s->name), "", parameter_names[s->parameter], gap(14, parameter_names[s->parameter]), "", number(text, s->layer), s->rows,
+                s->columns, cut_names[s->cut], (int)s->copies, s->local_rows, s->local_columns, s->offset, s->decays ? "true," : "false,",
+                sum_names[s->copies_sum], s->counts ? "true" : "false");
     }
     fprintf(f, "};\nstatic const struct bucket buckets_stage_%d[] = {\n    /* name, offset, elements, first shard, shards */\n", (int)pp);
     for (int32_t i = 0; i < stage->buckets; i++) {
@@ -83,10 +92,12 @@ static void emit_shards(FILE *f, const struct draft *draft, int32_t pp)
 static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 {
     char micro[16], layer[16], last[16];
-    fprintf(f, "static const struct buffer buffers_stage_%d[] = {\n    /* kind, micro, layer, first step, last step, offset, bytes */\n", (int)pp);
+    fprintf(f, "static const struct buffer buffers_stage_%d[] = {\n    /* %-26s %6s %6s %10s %10s %14s %14s */\n", (int)pp, "kind", "micro", "layer",
+            "first step", "last step", "offset", "bytes");
     for (int32_t i = 0; i < stage->buffers; i++) {
         const struct buffer *b = &stage->buffer[i];
-        fprintf(f, "    { BUFFER_%s, %s, %s, %d, %s, %" PRId64 ", %" PRId64 " }, /* %d */\n", buffer_names[b->kind], number(micro, b->micro),
+        fprintf(f, "    { BUFFER_%s,%*s %5s, %5s, %9d, %9s, %13" PRId64 ", %13" PRId64 " }, /* %d */\n", buffer_names[b->kind],
+                gap(18, buffer_names[b->kind]), "", number(micro, b->micro),
                 number(layer, b->layer), (int)b->first_step, number(last, b->last_step), b->offset_bytes, b->bytes, (int)i);
     }
     fprintf(f, "};\n");
@@ -95,10 +106,12 @@ static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 static void emit_program(FILE *f, const struct program *program, const char *name, int32_t pp)
 {
     char text[8][16];
-    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* does, micro, layer, bucket, batch, in, out, saved, work */\n", name, (int)pp);
+    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %6s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does", "micro",
+            "layer", "bucket", "batch", "in", "out", "saved", "work");
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *s = &program->step[i];
-        fprintf(f, "    { STEP_%s, %s, %s, %s, %s, %s, %s, %s, %s }, /* %d */\n", step_names[s->kind], number(text[0], s->micro), number(text[1], s->layer),
+        fprintf(f, "    { STEP_%s,%*s %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind], gap(15, step_names[s->kind]), "",
+                number(text[0], s->micro), number(text[1], s->layer),
                 number(text[2], s->bucket), number(text[3], s->batch), number(text[4], s->in), number(text[5], s->out), number(text[6], s->saved),
                 number(text[7], s->work), (int)i);
     }

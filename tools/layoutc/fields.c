@@ -6,52 +6,51 @@
 
 #include "platform/platform.h"
 
-enum { F32 = 4 };
-
-/* Puts a field of that many fp32 elements at *end and moves it on. */
-static void put(int64_t *offset, int64_t *end, int64_t elements)
+/* Puts a field of that many elements at *end and moves it on. */
+static void put(int64_t *offset, int64_t *end, int64_t elements, int64_t element_bytes)
 {
     *offset = *end;
-    *end = round_up(*end + elements * F32, ARENA_ALIGN_BYTES);
+    *end = round_up(*end + elements * element_bytes, ARENA_ALIGN_BYTES);
 }
 
 static void make_saved(struct draft *draft)
 {
     const struct share *s = &draft->share;
     const struct model_input *m = &draft->input->model;
-    int64_t n = s->tokens, *at = draft->saved_offset, end = 0;
-    put(&at[SAVED_RSTD_ATTENTION], &end, n);
-    put(&at[SAVED_QKV], &end, n * s->qkv_columns);
+    int64_t n = s->tokens, real = draft->input->board.real_bytes, *at = draft->saved_offset, end = 0;
+    put(&at[SAVED_RSTD_ATTENTION], &end, n, F32_BYTES);
+    put(&at[SAVED_QKV], &end, n * s->qkv_columns, real);
     at[SAVED_QK_RAW] = at[SAVED_QK_RSTD] = NONE;
     if (m->qk_norm) {
-        put(&at[SAVED_QK_RAW], &end, n * (s->heads + s->kv_heads) * m->head_dim);
-        put(&at[SAVED_QK_RSTD], &end, n * (s->heads + s->kv_heads));
+        put(&at[SAVED_QK_RAW], &end, n * (s->heads + s->kv_heads) * m->head_dim, real);
+        put(&at[SAVED_QK_RSTD], &end, n * (s->heads + s->kv_heads), F32_BYTES);
     }
-    put(&at[SAVED_ATTENTION], &end, n * s->attention_columns);
-    put(&at[SAVED_LSE], &end, n * s->heads);
-    put(&at[SAVED_RESIDUAL_MIDDLE], &end, n * m->hidden);
-    put(&at[SAVED_RSTD_MLP], &end, n);
-    put(&at[SAVED_GATE_UP], &end, n * 2 * s->intermediate);
+    put(&at[SAVED_ATTENTION], &end, n * s->attention_columns, real);
+    put(&at[SAVED_LSE], &end, n * s->heads, F32_BYTES);
+    put(&at[SAVED_RESIDUAL_MIDDLE], &end, n * m->hidden, real);
+    put(&at[SAVED_RSTD_MLP], &end, n, F32_BYTES);
+    put(&at[SAVED_GATE_UP], &end, n * 2 * s->intermediate, real);
     draft->saved_bytes = end;
 }
 
 static void make_work(struct draft *draft)
 {
     const struct share *s = &draft->share;
-    int64_t n = s->tokens, hidden = draft->input->model.hidden, *at = draft->work_offset, shared = 0;
-    put(&at[WORK_NORMED], &shared, n * hidden);
-    put(&at[WORK_PARTIAL], &shared, n * hidden);
+    int64_t n = s->tokens, hidden = draft->input->model.hidden, real = draft->input->board.real_bytes;
+    int64_t *at = draft->work_offset, shared = 0;
+    put(&at[WORK_NORMED], &shared, n * hidden, real);
+    put(&at[WORK_PARTIAL], &shared, n * hidden, real);
     int64_t mlp = shared, attention = shared, head = shared;
-    put(&at[WORK_ACTIVATED], &mlp, n * s->intermediate);
+    put(&at[WORK_ACTIVATED], &mlp, n * s->intermediate, real);
     draft->work_bytes[WORK_LAYER] = mlp;
-    put(&at[WORK_GATE_UP_GRADIENT], &mlp, n * 2 * s->intermediate);
-    put(&at[WORK_ATTENTION_GRADIENT], &attention, n * s->attention_columns);
-    put(&at[WORK_QKV_GRADIENT], &attention, n * s->qkv_columns);
-    put(&at[WORK_DELTA], &attention, n * s->heads);
+    put(&at[WORK_GATE_UP_GRADIENT], &mlp, n * 2 * s->intermediate, real);
+    put(&at[WORK_ATTENTION_GRADIENT], &attention, n * s->attention_columns, real);
+    put(&at[WORK_QKV_GRADIENT], &attention, n * s->qkv_columns, real);
+    put(&at[WORK_DELTA], &attention, n * s->heads, F32_BYTES);
     draft->work_bytes[WORK_LAYER_BACKWARD] = mlp > attention ? mlp : attention;
-    put(&at[WORK_RSTD], &head, n);
-    put(&at[WORK_LOGITS], &head, s->logit_rows * s->vocabulary);
-    put(&at[WORK_LOGIT_STATISTICS], &head, 3 * s->logit_rows);
+    put(&at[WORK_RSTD], &head, n, F32_BYTES);
+    put(&at[WORK_LOGITS], &head, s->logit_rows * s->vocabulary, F32_BYTES);
+    put(&at[WORK_LOGIT_STATISTICS], &head, 3 * s->logit_rows, F32_BYTES);
     draft->work_bytes[WORK_HEAD] = head;
 }
 

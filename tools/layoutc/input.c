@@ -4,6 +4,7 @@
  *     the tables' form. */
 #define CONFIG_FACTS_ONLY
 #include "src/config.h"
+#include "tools/layoutc/required.h"
 
 #include "tools/layoutc/input.h"
 
@@ -86,6 +87,7 @@ enum status input_read(struct input *input)
         .board = {
             .name = BOARD_NAME, .header = BOARD_HEADER, .nodes = BOARD_NODES, .devices_per_node = BOARD_DEVICES_PER_NODE,
             .link_group_devices = BOARD_LINK_GROUP_DEVICES, .device_memory_bytes = BOARD_DEVICE_MEMORY_BYTES,
+            .real_bytes = REAL_BYTES,
             .link_bytes_per_second = BOARD_LINK_BYTES_PER_SECOND, .network_bytes_per_second = BOARD_NETWORK_BYTES_PER_SECOND,
             .memory_bytes_per_second = BOARD_MEMORY_BYTES_PER_SECOND, .flops_per_second = BOARD_FLOPS_PER_SECOND,
         },

@@ -11,7 +11,7 @@
 struct board_input {
     const char *name, *header;
     int64_t nodes, devices_per_node, link_group_devices;
-    int64_t device_memory_bytes;
+    int64_t device_memory_bytes, real_bytes;      /* real: parameters and activations, 4 fp32 or 2 bf16 */
     int64_t link_bytes_per_second, network_bytes_per_second, memory_bytes_per_second, flops_per_second;
 };
 

@@ -7,8 +7,10 @@
 
 #include "tools/layoutc/draft.h"
 #include "tools/layoutc/emit.h"
+#include "tools/layoutc/report.h"
 
-static const char usage[] = "usage: layoutc TABLES.C";
+static const char usage[] = "usage: layoutc TABLES.C    writes the tables\n"
+                            "       layoutc --size      shows the memory map";
 
 static enum status write_tables(const char *path, const struct draft *draft)
 {
@@ -29,7 +31,9 @@ int main(int argc, char **argv)
         return fail(E_USAGE, "%s", usage);
     TRY(input_read(&input));
     enum status status = draft_make(&draft, &input);
-    if (status == OK)
+    if (status == OK && strcmp(argv[1], "--size") == 0)
+        report_size(stdout, &draft);
+    else if (status == OK)
         status = write_tables(argv[1], &draft);
     draft_free(&draft);
     return status;

@@ -12,7 +12,7 @@
 #include "tools/layoutc/fields.h"
 #include "tools/layoutc/order.h"
 
-enum { F32 = 4, BATCH_FIELDS = 6, WHOLE_PROGRAM = INT32_MAX };
+enum { BATCH_FIELDS = 6, WHOLE_PROGRAM = INT32_MAX };
 
 struct builder {
     struct draft *draft;
@@ -47,11 +47,13 @@ static void add_whole_program_buffers(struct builder *b)
 {
     const struct input *input = b->draft->input;
     int64_t incoming = (b->pp > 0) + (b->pp < input->layout.pp - 1);
-    add_whole(b, BUFFER_PARAMETERS, b->stage->parameter_elements * F32);
-    add_whole(b, BUFFER_GRADIENTS, b->stage->gradient_elements * F32);
-    add_whole(b, BUFFER_MOMENT_1, b->stage->state_elements * F32);
-    add_whole(b, BUFFER_MOMENT_2, b->stage->state_elements * F32);
-    add_whole(b, BUFFER_ROPE, input->layout.sequence_tokens * input->model.head_dim * F32);
+    add_whole(b, BUFFER_PARAMETERS, b->stage->parameter_elements * input->board.real_bytes);
+    add_whole(b, BUFFER_GRADIENTS, b->stage->gradient_elements * F32_BYTES);
+    add_whole(b, BUFFER_MOMENT_1, b->stage->state_elements * F32_BYTES);
+    add_whole(b, BUFFER_MOMENT_2, b->stage->state_elements * F32_BYTES);
+    if (input->board.real_bytes < F32_BYTES)
+        add_whole(b, BUFFER_MASTER, b->stage->state_elements * F32_BYTES);
+    add_whole(b, BUFFER_ROPE, input->layout.sequence_tokens * input->model.head_dim * F32_BYTES);
     add_whole(b, BUFFER_SLOTS, incoming * b->draft->slot_bytes);
 }
 
@@ -69,12 +71,12 @@ static int32_t use(struct builder *b, int32_t *index, struct buffer buffer)
 static int32_t use_batch(struct builder *b, int32_t micro)
 {
     return use(b, &b->batch[micro], (struct buffer){ .kind = BUFFER_BATCH, .micro = (int16_t)micro, .layer = NONE,
-                                                     .bytes = BATCH_FIELDS * b->draft->share.tokens * F32 });
+                                                     .bytes = BATCH_FIELDS * b->draft->share.tokens * F32_BYTES });
 }
 
 static int64_t residual_bytes(const struct builder *b)
 {
-    return b->draft->share.tokens * b->draft->input->model.hidden * F32;
+    return b->draft->share.tokens * b->draft->input->model.hidden * b->draft->input->board.real_bytes;
 }
 
 static int32_t use_residual(struct builder *b, int32_t micro, int32_t local_layer)
@@ -280,12 +282,12 @@ void schedule_make(struct draft *draft)
 {
     const struct input *input = draft->input;
     fields_make(draft);
-    draft->slot_bytes = round_up(draft->share.tokens * input->model.hidden * F32, ARENA_ALIGN_BYTES);
+    draft->slot_bytes = round_up(draft->share.tokens * input->model.hidden * input->board.real_bytes, ARENA_ALIGN_BYTES);
     for (int32_t c = 0; c < draft->channels; c++)
         draft->channel[c].slot_bytes = draft->slot_bytes;
     for (int32_t s = 0; s < input->layout.pp; s++) {
         struct stage *stage = &draft->stage[s];
-        int64_t most = 6 + (input->layout.micro_batches + 1) * (2LL * stage->layers + 3) + 2;
+        int64_t most = 7 + (input->layout.micro_batches + 1) * (2LL * stage->layers + 3) + 2;
         struct builder b = { .draft = draft, .stage = stage, .pp = s, .buffers_most = (int32_t)most };
         b.buffer = draft->buffer[s] = pool_take(&draft->pool, most, sizeof *b.buffer);
         add_whole_program_buffers(&b);

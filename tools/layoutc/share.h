@@ -5,6 +5,8 @@
 
 #include "tools/layoutc/input.h"
 
+enum { F32_BYTES = 4 };
+
 struct share {
     int64_t ranks;
     int64_t heads, kv_heads, kv_copies;      /* of one rank; kv_copies: ranks that hold the same KV heads */

@@ -1,0 +1,78 @@
+/* memory.c: see memory.h. Build host. */
+#include "tools/layoutc/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *memory_name(enum buffer_kind kind)
+{
+    static const char *const names[BUFFER_KINDS] = {
+        "parameters", "gradients", "first moments", "second moments", "master weights", "rotary table", "message slots", "checkpoint staging", "batches",
+        "layer inputs", "saved activations", "residual gradients", "scratch",
+    };
+    return names[kind];
+}
+
+const char *bytes_text(char text[BYTES_TEXT_BYTES], int64_t bytes)
+{
+    static const struct {
+        int shift, digits;
+        const char *unit;
+    } units[] = { { 30, 2, "GiB" }, { 20, 1, "MiB" }, { 10, 1, "KiB" } };
+    for (int i = 0; i < ELEMENTS_OF(units); i++)
+        if (bytes >= 1LL << units[i].shift) {
+            snprintf(text, BYTES_TEXT_BYTES, "%.*f %s", units[i].digits, (double)bytes / (double)(1LL << units[i].shift), units[i].unit);
+            return text;
+        }
+    snprintf(text, BYTES_TEXT_BYTES, "%" PRId64 " bytes", bytes);
+    return text;
+}
+
+static bool whole_program(const struct buffer *buffer)
+{
+    return buffer->last_step == INT32_MAX;
+}
+
+/* Buffers [first, end) are those of one program: adds them to map as they stand at its fullest step, if that is fuller than before. */
+static void look_at_program(struct memory_map *map, int64_t *fullest, const struct stage *stage, int32_t first, int32_t end, const struct program *program,
+                            bool evaluation)
+{
+    for (int32_t step = 0; step < program->steps; step++) {
+        int64_t live[BUFFER_KINDS] = { 0 }, sum = 0;
+        for (int32_t i = first; i < end; i++) {
+            const struct buffer *b = &stage->buffer[i];
+            if (b->first_step <= step && step <= b->last_step) {
+                live[b->kind] += b->bytes;
+                sum += b->bytes;
+            }
+        }
+        if (sum <= *fullest)
+            continue;
+        *fullest = sum;
+        map->evaluation = evaluation;
+        map->fullest_step = step;
+        for (int kind = BUFFER_BATCH; kind < BUFFER_KINDS; kind++)
+            map->full_bytes[kind] = live[kind];
+    }
+}
+
+struct memory_map memory_map_of(const struct stage *stage)
+{
+    struct memory_map map = { 0 };
+    int32_t whole = 0, evaluation = stage->evaluate.step[0].batch;
+    int64_t fullest = 0;
+    for (; whole < stage->buffers && whole_program(&stage->buffer[whole]); whole++) {
+        map.buffers[stage->buffer[whole].kind]++;
+        map.all_bytes[stage->buffer[whole].kind] = map.full_bytes[stage->buffer[whole].kind] = stage->buffer[whole].bytes;
+    }
+    look_at_program(&map, &fullest, stage, whole, evaluation, &stage->train, false);
+    look_at_program(&map, &fullest, stage, evaluation, stage->buffers, &stage->evaluate, true);
+    int32_t first = map.evaluation ? evaluation : whole, end = map.evaluation ? stage->buffers : evaluation;
+    for (int32_t i = first; i < end; i++) {
+        map.buffers[stage->buffer[i].kind]++;
+        map.all_bytes[stage->buffer[i].kind] += stage->buffer[i].bytes;
+    }
+    for (int kind = 0; kind < BUFFER_KINDS; kind++)
+        map.all_sum += map.all_bytes[kind];
+    return map;
+}
