@@ -20,13 +20,11 @@
  * message 0. The last four are marks: they stand between bytes and have none themselves. */
 enum origin_part {
     ORIGIN_TEMPLATE,
-    ORIGIN_SAID,  /* content, reasoning, tool calls */
-    ORIGIN_ROLE,  /* role and all other fields */
-    ORIGIN_TOOLS, /* the tools' definitions */
-    ORIGIN_BEGIN,
-    ORIGIN_END, /* marks: a loop took up the message, and went on to the next */
-    ORIGIN_GENERATION_BEGIN,
-    ORIGIN_GENERATION_END, /* marks: {% generation %} and its end; of message 0 */
+    ORIGIN_CONTENT, ORIGIN_THOUGHT, ORIGIN_CALL,       /* what a message says: content, reasoning_content, tool_calls */
+    ORIGIN_ROLE,                                       /* role and all other fields */
+    ORIGIN_TOOLS,                                      /* the tools' definitions */
+    ORIGIN_BEGIN, ORIGIN_END,                          /* marks: a loop took up the message, and went on to the next */
+    ORIGIN_GENERATION_BEGIN, ORIGIN_GENERATION_END,    /* marks: {% generation %} and its end; of message 0 */
     ORIGIN_PARTS
 };
 #define ORIGIN(message, part)  ((uint32_t)(message)*ORIGIN_PARTS + (part))

@@ -136,10 +136,14 @@ static struct value from_json(struct pool *pool, const json_t *json, uint32_t or
     return value_none();
 }
 
-/* What a message says: these fields; its role and all others only describe it. */
-static bool is_said(const char *field)
+/* What a message says is in three fields; its role and all others only describe it. */
+static enum origin_part part_of(const char *field)
 {
-    return strcmp(field, "content") == 0 || strcmp(field, "reasoning_content") == 0 || strcmp(field, "tool_calls") == 0;
+    if (strcmp(field, "content") == 0)
+        return ORIGIN_CONTENT;
+    if (strcmp(field, "reasoning_content") == 0)
+        return ORIGIN_THOUGHT;
+    return strcmp(field, "tool_calls") == 0 ? ORIGIN_CALL : ORIGIN_ROLE;
 }
 
 static struct value message_from_json(struct pool *pool, const json_t *json, uint32_t message)
@@ -149,7 +153,7 @@ static struct value message_from_json(struct pool *pool, const json_t *json, uin
     json_t *item;
     json_object_foreach((json_t *)(uintptr_t)json, key, item)
     {
-        uint32_t origin = ORIGIN(message, is_said(key) ? ORIGIN_SAID : ORIGIN_ROLE);
+        uint32_t origin = ORIGIN(message, part_of(key));
         dict_set(pool, dict, value_text(pool, key, strlen(key)), from_json(pool, item, origin));
     }
     dict->message = message;
