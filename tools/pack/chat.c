@@ -156,7 +156,8 @@ static enum status find_own(struct found *found, const char *folder, const json_
     found_named(&found->tools_bytes, &found->tools_length, templates, "tool_use");
     if (found_named(&found->bytes, &found->length, templates, "default"))
         return OK;
-    return fail(E_DATA, "%s/tokenizer_config.json: chat_template is a list without one named \"default\": say which with --template", folder);
+    return fail(E_DATA, "%s/tokenizer_config.json: chat_template is a list without one named \"default\": say which with --template",
+                folder);
 }
 
 /* ---- rendering ---- */
@@ -169,8 +170,7 @@ bool chat_render(const struct chat *chat, struct pool *pool, const json_t *messa
     jinja_scope_open(&scope, pool);
     const char *name;
     json_t *value;
-    json_object_foreach(chat->variables, name, value)
-        jinja_set(&scope, name, value, ORIGIN_TEMPLATE, false);
+    json_object_foreach(chat->variables, name, value) jinja_set(&scope, name, value, ORIGIN_TEMPLATE, false);
     const json_t *date = json_object_get(chat->variables, "date_string");
     if (json_is_string(date))
         scope.date = json_string_value(date);
@@ -194,7 +194,8 @@ static char *find_prompt(const struct chat *chat)
         struct text without, with;
         struct jinja_error error;
         json_t *messages = json_loads(questions[i], 0, NULL);
-        if (chat_render(chat, &pool, messages, NULL, false, &without, &error) && chat_render(chat, &pool, messages, NULL, true, &with, &error)) {
+        if (chat_render(chat, &pool, messages, NULL, false, &without, &error) &&
+            chat_render(chat, &pool, messages, NULL, true, &with, &error)) {
             uint32_t same = 0;
             while (same < with.length && same < without.length && with.bytes[same] == without.bytes[same])
                 same++;

@@ -8,11 +8,11 @@
 
 struct chat {
     char name[64];
-    struct jinja *jinja, *tools_jinja;    /* NULL: none */
+    struct jinja *jinja, *tools_jinja; /* NULL: none */
     uint64_t hash;
-    json_t *variables;                    /* special tokens, then settings */
+    json_t *variables; /* special tokens, then settings */
     char *eos;
-    char *header;                         /* the generation prompt, less what settings change in it */
+    char *header; /* the generation prompt, less what settings change in it */
     uint32_t header_bytes;
     bool marks_generation, knows_reasoning;
 };

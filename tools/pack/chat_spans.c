@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HEADER_BYTES_LEAST = 4 };    /* a match of the generation prompt's beginning that is shorter is chance */
+enum { HEADER_BYTES_LEAST = 4 }; /* a match of the generation prompt's beginning that is shorter is chance */
 
 /* Where one message's bytes lie in the text. */
 struct place {
-    bool said, content, call;    /* content and call: bytes of that kind are there */
+    bool said, content, call; /* content and call: bytes of that kind are there */
     bool looped;
     uint32_t said_begin, said_end;
     uint32_t loop_begin, loop_end;
@@ -23,7 +23,7 @@ static bool is_said(uint32_t origin)
 static void note_run(struct place *place, struct run run, uint32_t end)
 {
     enum origin_part part = ORIGIN_PART(run.origin);
-    if (part == ORIGIN_BEGIN && !place->said) {    /* the last loop before the words counts: earlier ones only looked */
+    if (part == ORIGIN_BEGIN && !place->said) { /* the last loop before the words counts: earlier ones only looked */
         place->looped = true;
         place->loop_begin = run.begin;
         place->loop_end = UINT32_MAX;
@@ -136,7 +136,8 @@ static bool span_of(const struct chat *chat, const struct text *text, const stru
     uint32_t low = place->looped && place->loop_begin > before ? place->loop_begin : before;
     span->begin = behind_header(chat, text, low, place->said_begin);
     if (span->begin == low && !(place->looped && low == place->loop_begin)) {
-        snprintf(error->text, sizeof error->text, "where the assistant begins cannot be told: mark it with {%% generation %%} in the template");
+        snprintf(error->text, sizeof error->text,
+                 "where the assistant begins cannot be told: mark it with {%% generation %%} in the template");
         return false;
     }
     span->said_end = place->said_end;
@@ -169,8 +170,8 @@ static bool marked_spans(const struct text *text, const json_t *messages, struct
     return true;
 }
 
-bool chat_spans(const struct chat *chat, struct pool *pool, const struct text *text, const json_t *messages, bool tools, struct span **spans,
-                int *count, struct jinja_error *error)
+bool chat_spans(const struct chat *chat, struct pool *pool, const struct text *text, const json_t *messages, bool tools,
+                struct span **spans, int *count, struct jinja_error *error)
 {
     size_t all = json_array_size(messages);
     bool tools_shown = false;
@@ -214,7 +215,7 @@ void span_close(const struct chat *chat, const struct tokenizer *tokenizer, cons
         return;
     span->closed = true;
     int32_t eos = chat->eos != NULL ? tokenizer_id(tokenizer, chat->eos) : -1;
-    int64_t low = 0, high = tokens->count;    /* the first token that begins at said_end or later */
+    int64_t low = 0, high = tokens->count; /* the first token that begins at said_end or later */
     while (low < high) {
         int64_t middle = (low + high) / 2;
         if (tokens->begin[middle] < span->said_end)

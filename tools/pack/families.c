@@ -7,14 +7,15 @@
 #include <string.h>
 
 /* Messages between <|im_start|>role and <|im_end|>; what comes before the first one and how an assistant's turn looks differ. */
-#define IM_TURN "{{ '<|im_start|>' ~ m.role ~ '\\n' ~ m.content ~ '<|im_end|>\\n' }}"
+#define IM_TURN   "{{ '<|im_start|>' ~ m.role ~ '\\n' ~ m.content ~ '<|im_end|>\\n' }}"
 #define IM_PROMPT "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-#define IM_WITH_SYSTEM(text)                                                                                                     \
-    "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\n" text "<|im_end|>\\n' }}{% endif %}"                         \
+#define IM_WITH_SYSTEM(text)                                                                                                               \
+    "{% if messages[0].role != 'system' %}{{ '<|im_start|>system\\n" text "<|im_end|>\\n' }}{% endif %}"                                   \
     "{% for m in messages %}" IM_TURN "{% endfor %}" IM_PROMPT
 
 /* Roles that do not take turns cannot be written in this form. */
-#define MUST_ALTERNATE "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate, user first') }}{% endif %}"
+#define MUST_ALTERNATE                                                                                                                     \
+    "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('roles must alternate, user first') }}{% endif %}"
 
 static const char chatml[] = "{% for m in messages %}" IM_TURN "{% endfor %}" IM_PROMPT;
 
@@ -46,7 +47,7 @@ static const char qwen3[] =
     "{% else %}" IM_TURN "{% endif %}"
     "{% endfor %}" IM_PROMPT "{% if add_generation_prompt and enable_thinking is false %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}";
 
-#define HEADER_TURN "{{ '<|start_header_id|>' ~ m.role ~ '<|end_header_id|>\\n\\n' ~ m.content|trim ~ '<|eot_id|>' }}"
+#define HEADER_TURN   "{{ '<|start_header_id|>' ~ m.role ~ '<|end_header_id|>\\n\\n' ~ m.content|trim ~ '<|eot_id|>' }}"
 #define HEADER_PROMPT "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}"
 
 static const char llama3[] = "{{ bos_token }}{% for m in messages %}" HEADER_TURN "{% endfor %}" HEADER_PROMPT;
@@ -61,16 +62,14 @@ static const char llama32[] =
 static const char llama2[] =
     "{% set system, rest = none, messages %}"
     "{% if messages[0].role == 'system' %}{% set system, rest = messages[0].content, messages[1:] %}{% endif %}"
-    "{% for m in rest %}" MUST_ALTERNATE
-    "{% set content = m.content %}"
+    "{% for m in rest %}" MUST_ALTERNATE "{% set content = m.content %}"
     "{% if loop.first and system is not none %}{% set content = '<<SYS>>\\n' ~ system ~ '\\n<</SYS>>\\n\\n' ~ content %}{% endif %}"
     "{% if m.role == 'user' %}{{ bos_token ~ '[INST] ' ~ content.strip() ~ ' [/INST]' }}"
     "{% elif m.role == 'assistant' %}{{ ' ' ~ content.strip() ~ ' ' ~ eos_token }}{% endif %}"
     "{% endfor %}";
 
 static const char mistral1[] =
-    "{{ bos_token }}{% for m in messages %}" MUST_ALTERNATE
-    "{% if m.role == 'user' %}{{ '[INST] ' ~ m.content ~ ' [/INST]' }}"
+    "{{ bos_token }}{% for m in messages %}" MUST_ALTERNATE "{% if m.role == 'user' %}{{ '[INST] ' ~ m.content ~ ' [/INST]' }}"
     "{% elif m.role == 'assistant' %}{{ m.content ~ eos_token ~ ' ' }}"
     "{% else %}{{ raise_exception('no other roles than user and assistant') }}{% endif %}"
     "{% endfor %}";
@@ -84,10 +83,9 @@ static const char mistral2[] =
     "{% else %}{{ raise_exception('no other roles than user, assistant and a first system message') }}{% endif %}"
     "{% endfor %}";
 
-static const char phi3[] =
-    "{% for m in messages %}{% if m.role in ['system', 'user', 'assistant'] %}"
-    "{{ '<|' ~ m.role ~ '|>\\n' ~ m.content ~ '<|end|>\\n' }}{% endif %}{% endfor %}"
-    "{{ '<|assistant|>\\n' if add_generation_prompt else eos_token }}";
+static const char phi3[] = "{% for m in messages %}{% if m.role in ['system', 'user', 'assistant'] %}"
+                           "{{ '<|' ~ m.role ~ '|>\\n' ~ m.content ~ '<|end|>\\n' }}{% endif %}{% endfor %}"
+                           "{{ '<|assistant|>\\n' if add_generation_prompt else eos_token }}";
 
 static const struct family families[] = {
     { "qwen2.5", qwen25, NULL },        { "qwen3", qwen3, NULL },   { "qwen3-nothink", qwen3, "enable_thinking=false" },

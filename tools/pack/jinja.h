@@ -20,11 +20,15 @@
  * message 0. The last four are marks: they stand between bytes and have none themselves. */
 enum origin_part {
     ORIGIN_TEMPLATE,
-    ORIGIN_CONTENT, ORIGIN_THOUGHT, ORIGIN_CALL,       /* what a message says: content, reasoning_content, tool_calls */
-    ORIGIN_ROLE,                                       /* role and all other fields */
-    ORIGIN_TOOLS,                                      /* the tools' definitions */
-    ORIGIN_BEGIN, ORIGIN_END,                          /* marks: a loop took up the message, and went on to the next */
-    ORIGIN_GENERATION_BEGIN, ORIGIN_GENERATION_END,    /* marks: {% generation %} and its end; of message 0 */
+    ORIGIN_CONTENT,          /* what a message says is in three fields: content, */
+    ORIGIN_THOUGHT,          /* reasoning_content, */
+    ORIGIN_CALL,             /* and tool_calls */
+    ORIGIN_ROLE,             /* role and all other fields */
+    ORIGIN_TOOLS,            /* the tools' definitions */
+    ORIGIN_BEGIN,            /* mark: a loop took up the message, */
+    ORIGIN_END,              /* and went on to the next */
+    ORIGIN_GENERATION_BEGIN, /* mark: {% generation %}, of message 0, */
+    ORIGIN_GENERATION_END,   /* and its end */
     ORIGIN_PARTS
 };
 #define ORIGIN(message, part)  ((uint32_t)(message)*ORIGIN_PARTS + (part))
@@ -42,9 +46,11 @@ struct text {
     const struct run *run; /* begin rises (not always strictly); the first is 0 */
 };
 
-/* ---- values ---- */
+/* The origin of the byte there; of marks and empty runs before it none counts. */
+uint32_t text_origin(const struct text *text, size_t byte);
 
-struct value;
+/* ---- templates ---- */
+
 struct dict;
 struct jinja;
 

@@ -169,7 +169,8 @@ static void print_json_dict(struct machine *machine, struct builder *builder, co
                             const char *comma, const char *colon)
 {
     struct pair *pair = pool_take(machine->pool, (size_t)dict->count * sizeof *pair);
-    memcpy(pair, dict->pair, (size_t)dict->count * sizeof *pair);
+    for (int64_t i = 0; i < dict->count; i++)
+        pair[i] = dict->pair[i];
     if (sorted)
         qsort(pair, (size_t)dict->count, sizeof *pair, by_key);
     builder_word(builder, "{");

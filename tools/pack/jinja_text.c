@@ -106,7 +106,9 @@ void builder_text(struct builder *builder, const struct text *text)
 const struct text *builder_done(struct builder *builder)
 {
     struct text *text = pool_take(builder->pool, sizeof *text);
-    *text = (struct text){ builder->length > 0 ? builder->bytes : "", (uint32_t)builder->length, (uint32_t)builder->runs, builder->run };
+    builder_reserve(builder, 1);
+    builder->bytes[builder->length] = '\0';
+    *text = (struct text){ builder->bytes, (uint32_t)builder->length, (uint32_t)builder->runs, builder->run };
     return text;
 }
 

@@ -153,7 +153,6 @@ const struct text *builder_done(struct builder *builder);
 struct builder builder_new(struct machine *machine);
 
 const struct text *text_cut(struct pool *pool, const struct text *text, size_t begin, size_t end); /* bytes [begin, end) */
-uint32_t text_origin(const struct text *text, size_t byte);
 size_t text_characters(const struct text *text);
 size_t text_byte_of(const struct text *text, size_t character);                   /* length if past the end */
 size_t text_next(const struct text *text, size_t byte, int32_t *character);       /* byte behind the character at byte */

@@ -11,7 +11,7 @@
 enum status source_open(struct source *source, const char *path, size_t bytes_most)
 {
     *source = (struct source){ .path = path };
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);    /* a FIFO must not block */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */
     if (file < 0)
         return fail(E_READ, "%s: %s", path, strerror(errno));
     struct stat about;

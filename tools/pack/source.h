@@ -6,7 +6,7 @@
 
 /* A mapped file. bytes may be 0, then data is NULL. Owns the map. */
 struct source {
-    const char *path;        /* kept, not copied */
+    const char *path; /* kept, not copied */
     const char *data;
     size_t bytes;
 };
