@@ -131,10 +131,10 @@ void crossentropy_backward(struct queue *queue, float *logits, const float *sum,
 
 /* A sum of squares that has no order: each block of 64 elements is summed in a fixed order in fp32 pairs widened to fp64, then added as
  * a whole number of 2^-70 into 128 bits. Adding such numbers is exact, so any split over threads, stages and ranks gives the same bits.
- * A block above 2^56, NaN or infinity sets bad. */
+ * A block above 2^46, NaN or infinity counts as bad. */
 struct exact_sum {
     uint64_t low, high;     /* high:low, in units of 2^-70 */
-    uint64_t bad;           /* blocks that are no finite number or too large */
+    uint64_t bad;           /* blocks that are no finite number, or too large */
 };
 enum { EXACT_SUM_BLOCK_ELEMENTS = 64 };
 void sum_of_squares(struct queue *queue, struct exact_sum *sum, const float *x, int64_t elements);

@@ -1,0 +1,124 @@
+/* matmul.c: matrix products, cut into tiles that OpenBLAS computes, one call a tile (kernels.h). Steady.
+ *
+ * (1) The grid of tiles follows from the shape alone. (2) The inner dimension is never cut, so an element is one sum in OpenBLAS's own order.
+ * (3) Tiles are few and large: OpenBLAS packs both operands anew in each call. Measured for 512 rows of a 135M-parameter model on two
+ *     threads, of the sgemm ceiling: 2 tiles 0.96 to 1.0, 8 tiles 0.85 to 0.93, 64 tiles 0.4 to 0.8. */
+#include <cblas.h>
+
+#include "kernels/host/simd.h"
+#include "kernels/kernels.h"
+
+#undef I      /* complex.h, through cblas.h */
+
+enum { TILE_MOST = 768, TILE_LEAST = 64, ROWS_MOST = 512, ROWS_OF_INPUT_MOST = 256, GRAIN = 16, SUM_COLUMNS = 256 };
+
+enum form { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHT };
+
+/* One product and its grid of tiles over the result. */
+struct product {
+    enum form form;
+    float *x, *y, *w;               /* x [N,I], y [N,O], w [O,I]: the operand that is the result is written */
+    const float *bias;
+    int64_t rows, out, in;
+    int64_t tiles_down, tiles_across;
+    float beta;
+};
+
+/* An even number of tiles of at most `most`, two at least where they do not become smaller than TILE_LEAST: two threads share evenly. */
+static int64_t tiles(int64_t count, int64_t most)
+{
+    int64_t pairs = (count + 2 * most - 1) / (2 * most);
+    return count < 2 * TILE_LEAST ? 1 : 2 * pairs;
+}
+
+static void start_at_bias(const struct product *p, int64_t row_begin, int64_t row_end, int64_t begin, int64_t end)
+{
+    for (int64_t row = row_begin; row < row_end; row++)
+        for (int64_t o = begin; o < end; o++)
+            p->y[row * p->out + o] = p->bias[o];
+}
+
+static void compute_tile(void *argument, int64_t index)
+{
+    const struct product *p = argument;
+    int64_t height = p->form == BACKWARD_WEIGHT ? p->out : p->rows, width = p->form == FORWARD ? p->out : p->in;
+    int64_t top, bottom, left, right;
+    simd_part(height, GRAIN, p->tiles_down, index / p->tiles_across, &top, &bottom);
+    simd_part(width, GRAIN, p->tiles_across, index % p->tiles_across, &left, &right);
+    if (top >= bottom || left >= right)
+        return;
+    int m = (int)(bottom - top), n = (int)(right - left), rows = (int)p->rows, out = (int)p->out, in = (int)p->in;
+    switch (p->form) {
+    case FORWARD:
+        if (p->bias != NULL)
+            start_at_bias(p, top, bottom, left, right);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, in, 1.0f, p->x + top * in, in, p->w + left * in, in,
+                    p->bias != NULL ? 1.0f : p->beta, p->y + top * out + left, out);
+        break;
+    case BACKWARD_INPUT:
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, out, 1.0f, p->y + top * out, out, p->w + left, in, p->beta,
+                    p->x + top * in + left, in);
+        break;
+    case BACKWARD_WEIGHT:
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, rows, 1.0f, p->y + top, out, p->x + left, in, p->beta,
+                    p->w + top * in + left, in);
+        break;
+    }
+}
+
+static void run(struct queue *queue, struct product *p)
+{
+    ASSERT(p->rows >= 1 && p->out >= 1 && p->in >= 1);
+    ASSERT(p->rows <= INT32_MAX && p->out <= INT32_MAX && p->in <= INT32_MAX);
+    int64_t begin = queue_begin(queue);
+    team_run(queue->team, p->tiles_down * p->tiles_across, compute_tile, p);
+    queue->matmul_operations += 2 * p->rows * p->out * p->in;
+    queue_end(queue, TIME_MATMUL, begin);
+}
+
+void matmul_forward(struct queue *queue, real *y, const real *x, const real *w, const real *bias, int64_t rows, int64_t out, int64_t in,
+                    bool accumulate)
+{
+    ASSERT(bias == NULL || !accumulate);
+    struct product p = { .form = FORWARD, .x = (float *)(uintptr_t)x, .y = y, .w = (float *)(uintptr_t)w, .bias = bias,
+                         .rows = rows, .out = out, .in = in, .tiles_down = (rows + ROWS_MOST - 1) / ROWS_MOST,
+                         .tiles_across = tiles(out, TILE_MOST), .beta = accumulate ? 1.0f : 0.0f };
+    run(queue, &p);
+}
+
+void matmul_backward_input(struct queue *queue, real *dx, const real *dy, const real *w, int64_t rows, int64_t out, int64_t in,
+                           bool accumulate)
+{
+    struct product p = { .form = BACKWARD_INPUT, .x = dx, .y = (float *)(uintptr_t)dy, .w = (float *)(uintptr_t)w, .rows = rows, .out = out,
+                         .in = in, .tiles_down = tiles(rows, ROWS_OF_INPUT_MOST), .tiles_across = 1, .beta = accumulate ? 1.0f : 0.0f };
+    run(queue, &p);
+}
+
+struct column_sum {
+    float *sum;
+    const float *x;
+    int64_t rows, columns;
+};
+
+static void sum_columns(void *argument, int64_t index)
+{
+    const struct column_sum *s = argument;
+    int64_t begin = index * SUM_COLUMNS, end = begin + SUM_COLUMNS < s->columns ? begin + SUM_COLUMNS : s->columns;
+    for (int64_t row = 0; row < s->rows; row++)
+        for (int64_t c = begin; c < end; c++)
+            s->sum[c] += s->x[row * s->columns + c];
+}
+
+void matmul_backward_weight(struct queue *queue, float *dw, float *dbias, const real *dy, const real *x, int64_t rows, int64_t out,
+                            int64_t in)
+{
+    struct product p = { .form = BACKWARD_WEIGHT, .x = (float *)(uintptr_t)x, .y = (float *)(uintptr_t)dy, .w = dw, .rows = rows, .out = out,
+                         .in = in, .tiles_down = tiles(out, TILE_MOST), .tiles_across = 1, .beta = 1.0f };
+    run(queue, &p);
+    if (dbias == NULL)
+        return;
+    int64_t begin = queue_begin(queue);
+    struct column_sum sum = { dbias, dy, rows, out };
+    team_run(queue->team, (out + SUM_COLUMNS - 1) / SUM_COLUMNS, sum_columns, &sum);
+    queue_end(queue, TIME_KERNEL, begin);
+}

@@ -1,0 +1,57 @@
+/* simd.h: the pieces that several host kernels share: eight fp32 lanes of AVX2. Any phase. */
+#ifndef KERNELS_HOST_SIMD_H
+#define KERNELS_HOST_SIMD_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LANES = 8 };
+
+/* Mask of the first `count` lanes (0 to 8), for _mm256_maskload_ps and its kin. */
+static inline __m256i simd_first(int64_t count)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+/* Sum of the lanes, pairs first: a fixed order. */
+static inline float simd_sum(__m256 x)
+{
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+/* e^x; 0 below -87.3, where the result would be no normal number, and at most e^88.
+ * x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 in two parts, so that r keeps its bits; e^r by its Taylor series to r^7, whose rest is below
+ * 0.347^8 / 8! = 5e-9: the error is that of the roundings, about 1 ulp. */
+static inline __m256 simd_exp(__m256 x)
+{
+    const __m256 lowest = _mm256_set1_ps(-87.3f);
+    __m256 normal = _mm256_cmp_ps(x, lowest, _CMP_GE_OQ);
+    x = _mm256_min_ps(_mm256_max_ps(x, lowest), _mm256_set1_ps(88.0f));
+    __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(0x1.715476p0f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.62ep-1f), x);
+    r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.0bfbe8p-15f), r);
+    __m256 e = _mm256_set1_ps(1.0f / 5040);
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 720));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 120));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 24));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 6));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0.5f));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f));
+    __m256i scale = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+    return _mm256_and_ps(_mm256_mul_ps(e, _mm256_castsi256_ps(scale)), normal);
+}
+
+/* The part [*begin, *end) of [0, count) that task index of `tasks` owns, in whole multiples of `grain` but for the last. */
+static inline void simd_part(int64_t count, int64_t grain, int64_t tasks, int64_t index, int64_t *begin, int64_t *end)
+{
+    int64_t grains = (count + grain - 1) / grain;
+    *begin = grains * index / tasks * grain;
+    *end = grains * (index + 1) / tasks * grain;
+    *end = *end < count ? *end : count;
+}
+
+#endif
