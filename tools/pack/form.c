@@ -43,21 +43,20 @@ void examples_close(struct examples *examples)
 
 /* ---- conversations ---- */
 
-/* The row's system message, or the option's, goes first unless the messages begin with one. */
-static bool put_system(struct talk *talk, const json_t *row, const json_t *first)
+/* The row's system message, or the option's, goes before the rest unless that begins with one. */
+static bool put_system(struct talk *talk, const json_t *row)
 {
-    static const char *const role_fields[] = { "role", "from", NULL };
-    const json_t *role = field_find(first, role_fields, NULL), *system = field_find(row, system_fields, NULL);
-    if (json_is_string(role) && (strcmp(json_string_value(role), "system") == 0 || strcmp(json_string_value(role), "developer") == 0))
-        return true;
+    const json_t *role = json_object_get(json_array_get(talk->messages, 0), "role"), *system = field_find(row, system_fields, NULL);
     if (system != NULL && !json_is_string(system))
         return refuse(talk->refusal, BROKEN_FIELD, "system is no text");
+    if (role == NULL || strcmp(json_string_value(role), "system") == 0)
+        return true;
     if (system != NULL && json_string_length(system) > 0)
-        return talk_add(talk, "system", system, LOSS_UNSAID);
+        return talk_begin(talk, system);
     if (talk->options->system == NULL)
         return true;
     json_t *option = json_string_nocheck(talk->options->system);
-    bool good = talk_add(talk, "system", option, LOSS_UNSAID);
+    bool good = talk_begin(talk, option);
     json_decref(option);
     return good;
 }
@@ -66,6 +65,8 @@ static bool put_system(struct talk *talk, const json_t *row, const json_t *first
 static bool put_talk(struct talk *talk, const json_t *row, struct examples *examples, bool chosen)
 {
     json_t *tools;
+    if (!put_system(talk, row))
+        return false;
     if (!talk_tools(talk, field_find(row, tools_fields, NULL), &tools))
         return false;
     if (talk->has_calls && talk->as_reals) {
@@ -100,7 +101,7 @@ static bool read_list(struct talk *talk, const json_t *row, const json_t *list, 
         return refuse(talk->refusal, BROKEN_FIELD, "%s is no list of messages", what);
     if (json_array_size(list) == 0)
         return refuse(talk->refusal, DROPPED_EMPTY, "%s is an empty list", what);
-    if (!put_system(talk, row, json_array_get(list, 0)) || !talk_messages(talk, list, what, LOSS_UNSAID))
+    if (!talk_messages(talk, list, what, LOSS_UNSAID))
         return false;
     if (chosen != NULL && !json_is_null(chosen) && !put_chosen(talk, chosen))
         return false;
@@ -111,8 +112,8 @@ static bool read_list(struct talk *talk, const json_t *row, const json_t *list, 
 static bool read_prompt_list(struct talk *talk, const json_t *row, const json_t *prompt, const json_t *completion, bool chosen,
                              struct examples *examples)
 {
-    return put_system(talk, row, json_array_get(prompt, 0)) && talk_messages(talk, prompt, "prompt", LOSS_NO) &&
-           talk_messages(talk, completion, chosen ? "chosen" : "completion", LOSS_YES) && put_talk(talk, row, examples, chosen);
+    return talk_messages(talk, prompt, "prompt", LOSS_NO) && talk_messages(talk, completion, chosen ? "chosen" : "completion", LOSS_YES) &&
+           put_talk(talk, row, examples, chosen);
 }
 
 static bool read_history(struct talk *talk, const json_t *history)
@@ -161,7 +162,7 @@ static bool put_pair(struct talk *talk, const json_t *ask, const json_t *input, 
 static bool read_pair(struct talk *talk, const json_t *row, const json_t *ask, const json_t *answer, bool chosen, struct examples *examples)
 {
     const json_t *input = json_object_get(row, "input");
-    if (!put_system(talk, row, NULL) || !read_history(talk, json_object_get(row, "history")))
+    if (!read_history(talk, json_object_get(row, "history")))
         return false;
     return put_pair(talk, ask, ask == input ? NULL : input, answer) && put_talk(talk, row, examples, chosen);
 }
@@ -178,8 +179,7 @@ static bool read_instances(struct talk *talk, const json_t *row, const json_t *i
             talk->room = 0;
         if (answer == NULL)
             return refuse(talk->refusal, BROKEN_FIELD, "an instance without output");
-        if (!put_system(talk, row, NULL) || !put_pair(talk, ask, json_object_get(instance, "input"), answer) ||
-            !put_talk(talk, row, examples, false))
+        if (!put_pair(talk, ask, json_object_get(instance, "input"), answer) || !put_talk(talk, row, examples, false))
             return false;
     }
     return true;
@@ -240,8 +240,7 @@ static bool read_row(struct talk *talk, const json_t *row, struct examples *exam
     if (json_is_array(ask) && strcmp(ask_name, "prompt") == 0 && (json_is_array(answer) || json_is_array(chosen)))
         return read_prompt_list(talk, row, ask, json_is_array(answer) ? answer : chosen, !json_is_array(answer), examples);
     if (json_is_array(chosen) && ask == NULL)
-        return put_system(talk, row, json_array_get(chosen, 0)) && talk_messages(talk, chosen, "chosen", LOSS_UNSAID) &&
-               put_talk(talk, row, examples, true);
+        return talk_messages(talk, chosen, "chosen", LOSS_UNSAID) && put_talk(talk, row, examples, true);
     if (instances != NULL && ask != NULL)
         return read_instances(talk, row, instances, examples);
     if (ask == NULL && answer != NULL && json_object_get(row, "input") != NULL)

@@ -20,6 +20,8 @@ struct talk {
 
 /* Adds one message of a known role with content (a string; taken as a copy). Returns true, or false with the refusal filled. */
 bool talk_add(struct talk *talk, const char *role, const json_t *content, int loss);
+/* Puts a system message (a string) before all others. */
+bool talk_begin(struct talk *talk, const json_t *content);
 /* Adds one message, or a pair of human and assistant, as a file has it. loss: what holds if the message does not say. */
 bool talk_message(struct talk *talk, const json_t *message, int loss);
 /* Adds a list of them. what names the field. */

@@ -329,6 +329,19 @@ bool talk_add(struct talk *talk, const char *role, const json_t *content, int lo
     return true;
 }
 
+bool talk_begin(struct talk *talk, const json_t *content)
+{
+    if (!talk_add(talk, "system", content, LOSS_UNSAID))
+        return false;
+    size_t last = json_array_size(talk->messages) - 1;
+    json_t *message = json_incref(json_array_get(talk->messages, last));
+    json_array_remove(talk->messages, last);
+    json_array_insert_new(talk->messages, 0, message);
+    memmove(talk->loss + 1, talk->loss, last);
+    talk->loss[0] = LOSS_UNSAID;
+    return true;
+}
+
 bool talk_message(struct talk *talk, const json_t *message, int loss)
 {
     const json_t *name = message_field(talk, message, "role", role_fields);

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-enum { RENDER_BYTES_MOST = 1 << 30, TEMPLATE_BYTES_MOST = 1 << 20 };
+/* One rendering may use this much and RENDER_TIMES its variables' bytes: real templates use a few times those. */
+enum { RENDER_BYTES_MOST = 64 << 20, RENDER_TIMES = 32, TEMPLATE_BYTES_MOST = 1 << 20 };
 
 enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE };
 static enum flow play(struct machine *machine, const struct node *body);
@@ -251,7 +252,7 @@ static enum flow play(struct machine *machine, const struct node *body)
 static void pool_is_full(void *argument)
 {
     struct fault *fault = argument;
-    fault_raise(fault, "needs more than %d MiB", RENDER_BYTES_MOST >> 20);
+    fault_raise(fault, "needs more memory than a template may take");
 }
 
 enum status jinja_open(struct jinja **opened, const char *name, const char *source, size_t bytes)
@@ -317,7 +318,7 @@ bool jinja_render(const struct jinja *jinja, struct jinja_scope *scope, struct t
     machine.fault.error = error;
     machine.frame = machine.root = &inside;
     machine.out = &builder;
-    scope->pool->limit_bytes = RENDER_BYTES_MOST;
+    scope->pool->limit_bytes = RENDER_BYTES_MOST + (RENDER_TIMES + 1) * scope->pool->used_bytes;
     scope->pool->full = pool_is_full;
     scope->pool->argument = &machine.fault;
     bool rendered = render(&machine, jinja);
