@@ -84,6 +84,25 @@ $(IMAGE_DIR)/layoutc: $(IMAGE_DIR)/input.o $(BUILD)/lib/tools/layoutc/main.o $(L
 $(IMAGE_DIR)/tables.c: $(IMAGE_DIR)/layoutc
 	$(IMAGE_DIR)/layoutc $@
 
+# ---- the verifier: proves the tables before the image links. Only facts.c depends on the image ----
+VERIFY_SOURCES = $(filter-out tools/verify/facts.c tools/verify/main.c,$(wildcard tools/verify/*.c))
+VERIFY_LIBRARY = $(BUILD)/lib/libverify.a
+
+$(VERIFY_LIBRARY): $(VERIFY_SOURCES:%.c=$(BUILD)/lib/%.o) $(BUILD)/lib/platform/status.o
+	@rm -f $@
+	ar rcsD $@ $^
+
+# Whatever includes config.h waits for layoutc: what is wrong with the headers, it says in their words.
+$(IMAGE_DIR)/facts.o: tools/verify/facts.c | $(IMAGE_DIR)/tables.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CONFIG_FLAGS) -MMD -MP -c $< -o $@
+
+$(IMAGE_DIR)/verify: $(IMAGE_DIR)/facts.o $(IMAGE_DIR)/tables.o $(BUILD)/lib/tools/verify/main.o $(VERIFY_LIBRARY)
+	$(CC) $(LDFLAGS) $^ -o $@
+
+$(IMAGE_DIR)/verified: $(IMAGE_DIR)/verify
+	$(IMAGE_DIR)/verify > $@
+
 # ---- the image: what includes config.h is compiled for it, the rest is shared ----
 IMAGE_SOURCES  = src/main.c $(wildcard src/boot/*.c) $(wildcard src/run/*.c) $(wildcard src/save/*.c)
 FIXED_SOURCES  = $(shell grep -l 'include "config.h"' $(IMAGE_SOURCES))
@@ -93,14 +112,14 @@ REVISION       = $(shell git describe --always --dirty --abbrev=12 2>/dev/null |
 # Calls of the heap, libc's own among them, go through platform/host/seal.c.
 WRAP           = $(foreach call,malloc calloc realloc free aligned_alloc memalign posix_memalign,-Wl,--wrap=$(call))
 
-$(IMAGE_DIR)/obj/%.o: %.c
+$(IMAGE_DIR)/obj/%.o: %.c | $(IMAGE_DIR)/tables.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -O2 $(CONFIG_FLAGS) -MMD -MP -c $< -o $@
 
 $(IMAGE_DIR)/tables.o: $(IMAGE_DIR)/tables.c
 	$(CC) $(CFLAGS) -O0 $(CONFIG_FLAGS) -ffile-prefix-map=$(BUILD)=build -MMD -MP -c $< -o $@
 
-$(IMAGE_DIR)/nocturne: $(IMAGE_OBJECTS) $(LIBRARY)
+$(IMAGE_DIR)/nocturne: $(IMAGE_OBJECTS) $(LIBRARY) | $(IMAGE_DIR)/verified
 	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
 
 $(IMAGE_DIR)/manifest.json: $(IMAGE_DIR)/nocturne
@@ -111,7 +130,7 @@ $(IMAGE_DIR)/manifest.json: $(IMAGE_DIR)/nocturne
 ## image: builds BOARD=.. LAYOUT=.. [MODEL=..] [METHOD=..] [SEQ=..] [ROWS=..] [MICRO=..] under build/<board>/<layout>/<model>/<method>/
 .PHONY: image
 ifeq ($(PLATFORM),cuda)
-image: $(IMAGE_DIR)/tables.o
+image: $(IMAGE_DIR)/verified
 	@$(IMAGE_DIR)/layoutc --size
 	@echo "$(IMAGE_DIR)/tables.c is made and checked. The image for a CUDA board is not part of this version: no binary was linked."
 else

@@ -56,11 +56,12 @@ static enum status check_ranges(const struct input *input)
         { l->header, "LAYOUT_PP", l->pp, INDEX_MOST },
         { l->header, "LAYOUT_DP", l->dp, INDEX_MOST },
         { l->header, "LAYOUT_CP", l->cp, 1 },
-        { l->micro_batches_by_make ? "make" : l->header, l->micro_batches_by_make ? "MICRO" : "LAYOUT_MICRO_BATCHES", l->micro_batches, INDEX_MOST },
-        { l->micro_batch_rows_by_make ? "make" : l->header, l->micro_batch_rows_by_make ? "ROWS" : "LAYOUT_MICRO_BATCH_ROWS", l->micro_batch_rows,
+        { l->micro_batches_by_make ? "make" : l->header, l->micro_batches_by_make ? "MICRO" : "LAYOUT_MICRO_BATCHES", l->micro_batches,
           INDEX_MOST },
-        { l->sequence_tokens_by_make ? "make" : l->header, l->sequence_tokens_by_make ? "SEQ" : "LAYOUT_SEQUENCE_TOKENS", l->sequence_tokens,
-          1 << 24 },
+        { l->micro_batch_rows_by_make ? "make" : l->header, l->micro_batch_rows_by_make ? "ROWS" : "LAYOUT_MICRO_BATCH_ROWS",
+          l->micro_batch_rows, INDEX_MOST },
+        { l->sequence_tokens_by_make ? "make" : l->header, l->sequence_tokens_by_make ? "SEQ" : "LAYOUT_SEQUENCE_TOKENS",
+          l->sequence_tokens, 1 << 24 },
         { l->header, "LAYOUT_ZERO", l->zero, 1 },
         { m->header, "MODEL_HIDDEN", m->hidden, 1 << 20 },
         { m->header, "MODEL_LAYERS", m->layers, INDEX_MOST },
@@ -83,8 +84,10 @@ static enum status check_devices(const struct input *input)
     int64_t ranks = l->tp * l->pp * l->dp * l->cp, devices = b->nodes * b->devices_per_node;
     if (ranks == devices)
         return OK;
-    return fail(E_USAGE, "%s: LAYOUT_TP %" PRId64 " x LAYOUT_PP %" PRId64 " x LAYOUT_DP %" PRId64 " = %" PRId64 " ranks, but %s has BOARD_NODES %" PRId64
-                " x BOARD_DEVICES_PER_NODE %" PRId64 " = %" PRId64 " devices; the two must be equal",
+    return fail(E_USAGE,
+                "%s: LAYOUT_TP %" PRId64 " x LAYOUT_PP %" PRId64 " x LAYOUT_DP %" PRId64 " = %" PRId64
+                " ranks, but %s has BOARD_NODES %" PRId64 " x BOARD_DEVICES_PER_NODE %" PRId64 " = %" PRId64
+                " devices; the two must be equal",
                 l->header, l->tp, l->pp, l->dp, ranks, b->header, b->nodes, b->devices_per_node, devices);
 }
 
@@ -94,21 +97,24 @@ static enum status check_tensor_parallel(const struct input *input)
     const struct model_input *m = &input->model;
     char choices[LIST_BYTES];
     if (m->heads % m->kv_heads != 0)
-        return fail(E_USAGE, "%s: MODEL_KV_HEADS is %" PRId64 "; it must divide MODEL_HEADS, which is %" PRId64, m->header, m->kv_heads, m->heads);
+        return fail(E_USAGE, "%s: MODEL_KV_HEADS is %" PRId64 "; it must divide MODEL_HEADS, which is %" PRId64, m->header, m->kv_heads,
+                    m->heads);
     if (m->head_dim % 2 != 0)
         return fail(E_USAGE, "%s: MODEL_HEAD_DIM is %" PRId64 "; rotary positions need an even one", m->header, m->head_dim);
     if (tp_suits_model(m, l->tp))
         return OK;
     tp_choices(choices, m);
     if (l->tp > m->heads)
-        return fail(E_USAGE, "%s: LAYOUT_TP is %" PRId64 ", more than MODEL_HEADS %" PRId64 " of %s; for this model LAYOUT_TP may be %s", l->header, l->tp,
-                    m->heads, m->header, choices);
+        return fail(E_USAGE, "%s: LAYOUT_TP is %" PRId64 ", more than MODEL_HEADS %" PRId64 " of %s; for this model LAYOUT_TP may be %s",
+                    l->header, l->tp, m->heads, m->header, choices);
     if (m->heads % l->tp != 0 || m->intermediate % l->tp != 0)
-        return fail(E_USAGE, "%s: LAYOUT_TP is %" PRId64 "; it does not divide %s %" PRId64 " of %s; for this model LAYOUT_TP may be %s", l->header, l->tp,
-                    m->heads % l->tp != 0 ? "MODEL_HEADS" : "MODEL_INTERMEDIATE", m->heads % l->tp != 0 ? m->heads : m->intermediate, m->header,
-                    choices);
-    return fail(E_USAGE, "%s: LAYOUT_TP is %" PRId64 "; it neither divides MODEL_KV_HEADS %" PRId64 " of %s nor is a multiple of it; for this model "
-                "LAYOUT_TP may be %s", l->header, l->tp, m->kv_heads, m->header, choices);
+        return fail(E_USAGE, "%s: LAYOUT_TP is %" PRId64 "; it does not divide %s %" PRId64 " of %s; for this model LAYOUT_TP may be %s",
+                    l->header, l->tp, m->heads % l->tp != 0 ? "MODEL_HEADS" : "MODEL_INTERMEDIATE",
+                    m->heads % l->tp != 0 ? m->heads : m->intermediate, m->header, choices);
+    return fail(E_USAGE,
+                "%s: LAYOUT_TP is %" PRId64 "; it neither divides MODEL_KV_HEADS %" PRId64 " of %s nor is a multiple of it; for this model "
+                "LAYOUT_TP may be %s",
+                l->header, l->tp, m->kv_heads, m->header, choices);
 }
 
 /* TP ranks are neighbours, and link groups are neighbouring devices. */
@@ -123,8 +129,11 @@ static enum status check_link_groups(const struct input *input)
     for (int64_t first = 0; first < devices && !l->tp_across_link_groups; first += l->tp) {
         int64_t last = first + l->tp - 1;
         if (first / b->link_group_devices != last / b->link_group_devices)
-            return fail(E_USAGE, "%s: LAYOUT_TP is %" PRId64 "; ranks %" PRId64 " to %" PRId64 " are one TP group over two link groups of %s, which has "
-                        "BOARD_LINK_GROUP_DEVICES %" PRId64 "; take a LAYOUT_TP that divides it, or set LAYOUT_TP_ACROSS_LINK_GROUPS 1 if it is meant",
+            return fail(E_USAGE,
+                        "%s: LAYOUT_TP is %" PRId64 "; ranks %" PRId64 " to %" PRId64
+                        " are one TP group over two link groups of %s, which has "
+                        "BOARD_LINK_GROUP_DEVICES %" PRId64
+                        "; take a LAYOUT_TP that divides it, or set LAYOUT_TP_ACROSS_LINK_GROUPS 1 if it is meant",
                         l->header, l->tp, first, last, b->header, b->link_group_devices);
     }
     return OK;
@@ -135,23 +144,28 @@ static enum status check_stages(const struct input *input)
     const struct layout_input *l = &input->layout;
     const struct model_input *m = &input->model;
     if (l->schedule == ORDER_UNKNOWN)
-        return fail(E_USAGE, "%s: LAYOUT_SCHEDULE is %" PRId64 "; allowed are SCHEDULE_GPIPE and SCHEDULE_1F1B", l->header, l->schedule_value);
+        return fail(E_USAGE, "%s: LAYOUT_SCHEDULE is %" PRId64 "; allowed are SCHEDULE_GPIPE and SCHEDULE_1F1B", l->header,
+                    l->schedule_value);
     if (l->pp > m->layers)
-        return fail(E_USAGE, "%s: LAYOUT_PP is %" PRId64 " stages, but %s has MODEL_LAYERS %" PRId64 "; every stage needs a layer: LAYOUT_PP may be 1 to %" PRId64,
+        return fail(E_USAGE,
+                    "%s: LAYOUT_PP is %" PRId64 " stages, but %s has MODEL_LAYERS %" PRId64
+                    "; every stage needs a layer: LAYOUT_PP may be 1 to %" PRId64,
                     l->header, l->pp, m->header, m->layers, m->layers);
     if (l->stage_layers == NULL)
         return OK;
     int64_t sum = 0;
     for (int32_t s = 0; s < l->stage_layers_count; s++) {
         if (l->stage_layers[s] < 1)
-            return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS gives stage %d %d layers; every stage needs at least 1", l->header, (int)s, (int)l->stage_layers[s]);
+            return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS gives stage %d %d layers; every stage needs at least 1", l->header, (int)s,
+                        (int)l->stage_layers[s]);
         sum += l->stage_layers[s];
     }
     if (l->stage_layers_count != l->pp)
-        return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS has %d numbers, LAYOUT_PP is %" PRId64 "; it needs one a stage", l->header, (int)l->stage_layers_count,
-                    l->pp);
+        return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS has %d numbers, LAYOUT_PP is %" PRId64 "; it needs one a stage", l->header,
+                    (int)l->stage_layers_count, l->pp);
     if (sum != m->layers)
-        return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS adds up to %" PRId64 " layers, %s has MODEL_LAYERS %" PRId64, l->header, sum, m->header, m->layers);
+        return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS adds up to %" PRId64 " layers, %s has MODEL_LAYERS %" PRId64, l->header, sum,
+                    m->header, m->layers);
     return OK;
 }
 
@@ -161,9 +175,10 @@ static enum status check_sequence(const struct input *input)
     const struct model_input *m = &input->model;
     if (l->sequence_tokens <= m->positions)
         return OK;
-    return fail(E_USAGE, "%s: %s is %" PRId64 ", but %s has MODEL_POSITIONS %" PRId64 "; allowed are 1 to %" PRId64 " (make SEQ=%" PRId64 ")",
-                l->sequence_tokens_by_make ? "make" : l->header, l->sequence_tokens_by_make ? "SEQ" : "LAYOUT_SEQUENCE_TOKENS", l->sequence_tokens,
-                m->header, m->positions, m->positions, m->positions);
+    return fail(E_USAGE,
+                "%s: %s is %" PRId64 ", but %s has MODEL_POSITIONS %" PRId64 "; allowed are 1 to %" PRId64 " (make SEQ=%" PRId64 ")",
+                l->sequence_tokens_by_make ? "make" : l->header, l->sequence_tokens_by_make ? "SEQ" : "LAYOUT_SEQUENCE_TOKENS",
+                l->sequence_tokens, m->header, m->positions, m->positions, m->positions);
 }
 
 enum status diagnose_input(const struct input *input)

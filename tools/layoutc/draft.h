@@ -19,7 +19,7 @@ void *pool_take(struct pool *pool, int64_t count, int64_t bytes);
 char *pool_text(struct pool *pool, const char *format, ...) PRINTF(2, 3);
 void pool_free(struct pool *pool);
 
-enum { WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES };      /* kinds of step that use BUFFER_WORK */
+enum { WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES }; /* kinds of step that use BUFFER_WORK */
 
 struct draft {
     const struct input *input;
@@ -27,18 +27,18 @@ struct draft {
     struct pool pool;
 
     /* groups.c */
-    struct rank_row *row;                  /* [share.ranks] */
+    struct rank_row *row; /* [share.ranks] */
     struct comm_group *group;
     struct comm_channel *channel;
-    int32_t *member;                       /* the groups' members, one group after another */
+    int32_t *member; /* the groups' members, one group after another */
     int32_t groups, channels;
     int64_t members;
 
     /* shards.c, schedule.c; [PP] */
     struct stage *stage;
-    int64_t **parameter_offset;            /* [PP] -> [layers * PARAMETER_KINDS] */
-    struct buffer **buffer;                /* [PP]: the same arrays as stage[].buffer, writable */
-    int64_t parameters;                    /* of the whole model, each once */
+    int64_t **parameter_offset; /* [PP] -> [layers * PARAMETER_KINDS] */
+    struct buffer **buffer;     /* [PP]: the same arrays as stage[].buffer, writable */
+    int64_t parameters;         /* of the whole model, each once */
 
     /* schedule.c */
     int64_t saved_offset[SAVED_FIELDS], work_offset[WORK_FIELDS];
@@ -46,8 +46,8 @@ struct draft {
     int64_t slot_bytes;
 
     /* place.c */
-    int64_t arena_bytes;                   /* of the fullest stage */
-    int32_t fullest;                       /* that stage */
+    int64_t arena_bytes; /* of the fullest stage */
+    int32_t fullest;     /* that stage */
 };
 
 /* All passes but the writing ones. Returns OK, or E_USAGE with the one line that says what is wrong; draft_free either way. */

@@ -8,17 +8,19 @@
 #include <string.h>
 
 static const char *const parameter_names[PARAMETER_KINDS] = {
-    "EMBEDDING", "ATTENTION_NORM", "Q", "K", "V", "Q_BIAS", "K_BIAS", "V_BIAS", "Q_NORM", "K_NORM", "O", "MLP_NORM", "GATE", "UP", "DOWN", "FINAL_NORM",
-    "HEAD",
+    "EMBEDDING", "ATTENTION_NORM", "Q",    "K",  "V",    "Q_BIAS",     "K_BIAS", "V_BIAS", "Q_NORM", "K_NORM",
+    "O",         "MLP_NORM",       "GATE", "UP", "DOWN", "FINAL_NORM", "HEAD",
 };
 static const char *const cut_names[] = { "CUT_NONE,", "CUT_ROWS,", "CUT_COLUMNS," };
 static const char *const sum_names[] = { "COPIES_EQUAL,", "COPIES_SUM_TP,", "COPIES_SUM_KV," };
 static const char *const buffer_names[BUFFER_KINDS] = {
-    "PARAMETERS", "GRADIENTS", "MOMENT_1", "MOMENT_2", "MASTER", "ROPE", "SLOTS", "STAGING", "BATCH", "RESIDUAL", "SAVED", "RESIDUAL_GRADIENT", "WORK",
+    "PARAMETERS", "GRADIENTS", "MOMENT_1", "MOMENT_2",          "MASTER", "ROPE", "SLOTS", "STAGING",
+    "BATCH",      "RESIDUAL",  "SAVED",    "RESIDUAL_GRADIENT", "WORK",
 };
 static const char *const step_names[STEP_KINDS] = {
-    "FEED", "EMBED", "RECEIVE_FORWARD", "LAYER", "SEND_FORWARD", "HEAD", "HEAD_EVALUATE", "RECEIVE_BACKWARD", "LAYER_BACKWARD", "SEND_BACKWARD",
-    "EMBED_BACKWARD", "CLEAR", "TIED", "COPIES", "REDUCE", "NORM", "UPDATE", "GATHER",
+    "FEED",           "EMBED",         "RECEIVE_FORWARD", "LAYER", "SEND_FORWARD", "HEAD",   "HEAD_EVALUATE", "RECEIVE_BACKWARD",
+    "LAYER_BACKWARD", "SEND_BACKWARD", "EMBED_BACKWARD",  "CLEAR", "TIED",         "COPIES", "REDUCE",        "NORM",
+    "UPDATE",         "GATHER",
 };
 
 /* Spaces behind text in a column of that width. */
@@ -42,38 +44,49 @@ static void emit_head(FILE *f, const struct draft *draft)
 {
     const struct input *in = draft->input;
     const struct share *s = &draft->share;
-    fprintf(f, "/* tables.c: written by layoutc from %s %s %s %s, inputs %016" PRIx64 ". Do not edit. */\n", in->board.name, in->layout.name,
-            in->model.name, in->method, in->hash);
+    fprintf(f, "/* tables.c: written by layoutc from %s %s %s %s, inputs %016" PRIx64 ". Do not edit. */\n", in->board.name,
+            in->layout.name, in->model.name, in->method, in->hash);
     fprintf(f, "#include \"config.h\"\n#include \"tables.h\"\n\n");
     fprintf(f, "const char image_name[] = \"%s/%s/%s/%s\";\n", in->board.name, in->layout.name, in->model.name, in->method);
     fprintf(f, "const uint64_t image_inputs = UINT64_C(0x%016" PRIx64 ");\n\n", in->hash);
-    fprintf(f, "_Static_assert(RANKS == %" PRId64 " && PP == %" PRId64 " && DP == %" PRId64 " && TP == %" PRId64
-               ", \"these tables are of another layout\");\n", s->ranks, in->layout.pp, in->layout.dp, in->layout.tp);
-    fprintf(f, "_Static_assert(MICRO_BATCHES == %" PRId64 " && MICRO_BATCH_TOKENS == %" PRId64 " && LOGIT_ROWS == %" PRId64
-               ", \"these tables are of another batch\");\n", in->layout.micro_batches, s->tokens, s->logit_rows);
-    fprintf(f, "_Static_assert(QKV_COLUMNS_LOCAL == %" PRId64 " && ATTENTION_COLUMNS_LOCAL == %" PRId64 " && INTERMEDIATE_LOCAL == %" PRId64
-               " && VOCABULARY_LOCAL == %" PRId64 " && KV_COPIES == %" PRId64 ",\n               \"these tables are of another model\");\n",
+    fprintf(f,
+            "_Static_assert(RANKS == %" PRId64 " && PP == %" PRId64 " && DP == %" PRId64 " && TP == %" PRId64
+            ", \"these tables are of another layout\");\n",
+            s->ranks, in->layout.pp, in->layout.dp, in->layout.tp);
+    fprintf(f,
+            "_Static_assert(MICRO_BATCHES == %" PRId64 " && MICRO_BATCH_TOKENS == %" PRId64 " && LOGIT_ROWS == %" PRId64
+            ", \"these tables are of another batch\");\n",
+            in->layout.micro_batches, s->tokens, s->logit_rows);
+    fprintf(f,
+            "_Static_assert(QKV_COLUMNS_LOCAL == %" PRId64 " && ATTENTION_COLUMNS_LOCAL == %" PRId64 " && INTERMEDIATE_LOCAL == %" PRId64
+            " && VOCABULARY_LOCAL == %" PRId64 " && KV_COPIES == %" PRId64 ",\n               \"these tables are of another model\");\n",
             s->qkv_columns, s->attention_columns, s->intermediate, s->vocabulary, s->kv_copies);
-    fprintf(f, "_Static_assert(%" PRId64 "LL <= BOARD_DEVICE_MEMORY_BYTES, \"the fullest rank does not fit its device\");\n\n", draft->arena_bytes);
+    fprintf(f, "_Static_assert(%" PRId64 "LL <= BOARD_DEVICE_MEMORY_BYTES, \"the fullest rank does not fit its device\");\n\n",
+            draft->arena_bytes);
 }
 
 static void emit_shards(FILE *f, const struct draft *draft, int32_t pp)
 {
     const struct stage *stage = &draft->stage[pp];
     char text[16];
-    fprintf(f, "static const struct shard shards_stage_%d[] = {\n    /* %-59s %-26s %5s %7s %7s %-11s %6s %10s %13s %11s %-6s %-13s %s */\n", (int)pp,
-            "Hugging Face name", "parameter", "layer", "rows", "columns", "cut", "copies", "local rows", "local columns", "offset", "decays", "copies' sum", "counts");
+    fprintf(f,
+            "static const struct shard shards_stage_%d[] = {\n    /* %-59s %-26s %5s %7s %7s %-11s %6s %10s %13s %11s %-6s %-13s %s */\n",
+            (int)pp, "Hugging Face name", "parameter", "layer", "rows", "columns", "cut", "copies", "local rows", "local columns", "offset",
+            "decays", "copies' sum", "counts");
     for (int32_t i = 0; i < stage->shards; i++) {
         const struct shard *s = &stage->shard[i];
-        fprintf(f, "    { \"%s\",%*s PARAMETER_%s,%*s %4s, %6" PRId64 ", %6" PRId64 ", %-11s %5d, %9" PRId64 ", %12" PRId64 ", %10" PRId64 ", %-6s %-13s %s },\n",
-                s->name, gap(56, s->name), "", parameter_names[s->parameter], gap(14, parameter_names[s->parameter]), "", number(text, s->layer), s->rows,
-                s->columns, cut_names[s->cut], (int)s->copies, s->local_rows, s->local_columns, s->offset, s->decays ? "true," : "false,",
-                sum_names[s->copies_sum], s->counts ? "true" : "false");
+        fprintf(f,
+                "    { \"%s\",%*s PARAMETER_%s,%*s %4s, %6" PRId64 ", %6" PRId64 ", %-11s %5d, %9" PRId64 ", %12" PRId64 ", %10" PRId64
+                ", %-6s %-13s %s },\n",
+                s->name, gap(56, s->name), "", parameter_names[s->parameter], gap(14, parameter_names[s->parameter]), "",
+                number(text, s->layer), s->rows, s->columns, cut_names[s->cut], (int)s->copies, s->local_rows, s->local_columns, s->offset,
+                s->decays ? "true," : "false,", sum_names[s->copies_sum], s->counts ? "true" : "false");
     }
     fprintf(f, "};\nstatic const struct bucket buckets_stage_%d[] = {\n    /* name, offset, elements, first shard, shards */\n", (int)pp);
     for (int32_t i = 0; i < stage->buckets; i++) {
         const struct bucket *b = &stage->bucket[i];
-        fprintf(f, "    { \"%s\", %" PRId64 ", %" PRId64 ", %d, %d },\n", b->name, b->offset, b->elements, (int)b->first_shard, (int)b->shards);
+        fprintf(f, "    { \"%s\", %" PRId64 ", %" PRId64 ", %d, %d },\n", b->name, b->offset, b->elements, (int)b->first_shard,
+                (int)b->shards);
     }
     fprintf(f, "};\nstatic const int64_t offsets_stage_%d[] = {\n", (int)pp);
     for (int32_t i = 0; i < stage->layers * PARAMETER_KINDS; i++) {
@@ -92,13 +105,13 @@ static void emit_shards(FILE *f, const struct draft *draft, int32_t pp)
 static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 {
     char micro[16], layer[16], last[16];
-    fprintf(f, "static const struct buffer buffers_stage_%d[] = {\n    /* %-26s %6s %6s %10s %10s %14s %14s */\n", (int)pp, "kind", "micro", "layer",
-            "first step", "last step", "offset", "bytes");
+    fprintf(f, "static const struct buffer buffers_stage_%d[] = {\n    /* %-26s %6s %6s %10s %10s %14s %14s */\n", (int)pp, "kind", "micro",
+            "layer", "first step", "last step", "offset", "bytes");
     for (int32_t i = 0; i < stage->buffers; i++) {
         const struct buffer *b = &stage->buffer[i];
         fprintf(f, "    { BUFFER_%s,%*s %5s, %5s, %9d, %9s, %13" PRId64 ", %13" PRId64 " }, /* %d */\n", buffer_names[b->kind],
-                gap(18, buffer_names[b->kind]), "", number(micro, b->micro),
-                number(layer, b->layer), (int)b->first_step, number(last, b->last_step), b->offset_bytes, b->bytes, (int)i);
+                gap(18, buffer_names[b->kind]), "", number(micro, b->micro), number(layer, b->layer), (int)b->first_step,
+                number(last, b->last_step), b->offset_bytes, b->bytes, (int)i);
     }
     fprintf(f, "};\n");
 }
@@ -106,13 +119,13 @@ static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 static void emit_program(FILE *f, const struct program *program, const char *name, int32_t pp)
 {
     char text[8][16];
-    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %6s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does", "micro",
-            "layer", "bucket", "batch", "in", "out", "saved", "work");
+    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %6s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does",
+            "micro", "layer", "bucket", "batch", "in", "out", "saved", "work");
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *s = &program->step[i];
-        fprintf(f, "    { STEP_%s,%*s %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind], gap(15, step_names[s->kind]), "",
-                number(text[0], s->micro), number(text[1], s->layer),
-                number(text[2], s->bucket), number(text[3], s->batch), number(text[4], s->in), number(text[5], s->out), number(text[6], s->saved),
+        fprintf(f, "    { STEP_%s,%*s %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind],
+                gap(15, step_names[s->kind]), "", number(text[0], s->micro), number(text[1], s->layer), number(text[2], s->bucket),
+                number(text[3], s->batch), number(text[4], s->in), number(text[5], s->out), number(text[6], s->saved),
                 number(text[7], s->work), (int)i);
     }
     fprintf(f, "};\n");
@@ -141,11 +154,15 @@ static void emit_stages(FILE *f, const struct draft *draft)
             snprintf(head_gradient, sizeof head_gradient, "%" PRId64, stage->head_gradient);
         fprintf(f, "    { .first_layer = %d, .layers = %d, .embeds = %s, .heads = %s,\n", (int)stage->first_layer, (int)stage->layers,
                 stage->embeds ? "true" : "false", stage->heads ? "true" : "false");
-        fprintf(f, "      .shard = shards_stage_%d, .shards = %d, .bucket = buckets_stage_%d, .buckets = %d, .buffer = buffers_stage_%d, .buffers = %d,\n",
+        fprintf(f,
+                "      .shard = shards_stage_%d, .shards = %d, .bucket = buckets_stage_%d, .buckets = %d, .buffer = buffers_stage_%d, "
+                ".buffers = %d,\n",
                 (int)s, (int)stage->shards, (int)s, (int)stage->buckets, (int)s, (int)stage->buffers);
-        fprintf(f, "      .train = { train_stage_%d, %d }, .evaluate = { evaluate_stage_%d, %d },\n", (int)s, (int)stage->train.steps, (int)s,
-                (int)stage->evaluate.steps);
-        fprintf(f, "      .parameter_elements = %" PRId64 ", .head_gradient = %s, .gradient_elements = %" PRId64 ", .state_elements = %" PRId64 ",\n",
+        fprintf(f, "      .train = { train_stage_%d, %d }, .evaluate = { evaluate_stage_%d, %d },\n", (int)s, (int)stage->train.steps,
+                (int)s, (int)stage->evaluate.steps);
+        fprintf(f,
+                "      .parameter_elements = %" PRId64 ", .head_gradient = %s, .gradient_elements = %" PRId64 ", .state_elements = %" PRId64
+                ",\n",
                 stage->parameter_elements, head_gradient, stage->gradient_elements, stage->state_elements);
         fprintf(f, "      .arena_bytes = %" PRId64 ", .arena_bound_bytes = %" PRId64 " },\n", stage->arena_bytes, stage->arena_bound_bytes);
     }
@@ -179,11 +196,12 @@ static void emit_ranks(FILE *f, const struct draft *draft)
         fprintf(f, "    { %d, %d, members + %td },\n", (int)g, (int)draft->group[g].size, draft->group[g].members - draft->member);
     fprintf(f, "};\nconst int32_t groups_count = %d;\n", (int)draft->groups);
     /* C has no empty array: without a pipeline one row stands there that channels_count does not count. */
-    fprintf(f, "const struct comm_channel channels[] = {\n    /* id, from, to, slots, slot bytes, slots' offset in the receiver's arena */\n");
+    fprintf(f,
+            "const struct comm_channel channels[] = {\n    /* id, from, to, slots, slot bytes, slots' offset in the receiver's arena */\n");
     for (int32_t c = 0; c < draft->channels || c == 0; c++) {
         const struct comm_channel *channel = &draft->channel[c];
-        fprintf(f, "    { %d, %d, %d, %d, %" PRId64 ", %" PRId64 " },\n", (int)channel->id, (int)channel->from, (int)channel->to, (int)channel->slots,
-                channel->slot_bytes, channel->slots_offset_bytes);
+        fprintf(f, "    { %d, %d, %d, %d, %" PRId64 ", %" PRId64 " },\n", (int)channel->id, (int)channel->from, (int)channel->to,
+                (int)channel->slots, channel->slot_bytes, channel->slots_offset_bytes);
     }
     fprintf(f, "};\nconst int32_t channels_count = %d;\n\n", (int)draft->channels);
 }

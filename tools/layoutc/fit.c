@@ -70,12 +70,13 @@ static const char *change_that_fits(const struct input *original, char text[CHAN
     const struct {
         int64_t *value;
         const char *name;
-    } tp = { &l->tp, "TP" }, pp = { &l->pp, "PP" }, dp = { &l->dp, "DP" }, exchanges[][2] = { { dp, tp }, { dp, pp }, { pp, tp }, { tp, pp }, { pp, dp } };
+    } tp = { &l->tp, "TP" }, pp = { &l->pp, "PP" }, dp = { &l->dp, "DP" },
+      exchanges[][2] = { { dp, tp }, { dp, pp }, { pp, tp }, { tp, pp }, { pp, dp } };
     for (int i = 0; i < ELEMENTS_OF(exchanges); i++) {
         int64_t *from = exchanges[i][0].value, *to = exchanges[i][1].value, factor;
         if (exchange_fits(&input, from, to, &factor)) {
-            snprintf(text, CHANGE_BYTES, "LAYOUT_%s %" PRId64 " with LAYOUT_%s %" PRId64 " would fit", exchanges[i][1].name, *to * factor, exchanges[i][0].name,
-                     *from / factor);
+            snprintf(text, CHANGE_BYTES, "LAYOUT_%s %" PRId64 " with LAYOUT_%s %" PRId64 " would fit", exchanges[i][1].name, *to * factor,
+                     exchanges[i][0].name, *from / factor);
             return text;
         }
     }
@@ -101,10 +102,14 @@ enum status diagnose_memory(const struct draft *draft)
         for (int kind = 1; kind < BUFFER_KINDS; kind++)
             if (map.full_bytes[kind] > map.full_bytes[most])
                 most = kind;
-        used += (size_t)snprintf(largest + used, sizeof largest - used, "%s%s %s", n == 0 ? "" : ", ", memory_name(most), bytes_text(bytes[0], map.full_bytes[most]));
+        used += (size_t)snprintf(largest + used, sizeof largest - used, "%s%s %s", n == 0 ? "" : ", ", memory_name(most),
+                                 bytes_text(bytes[0], map.full_bytes[most]));
         map.full_bytes[most] = 0;
     }
-    return fail(E_USAGE, "%s: stage %d of %s needs %s, %" PRId64 " bytes (%s) more than BOARD_DEVICE_MEMORY_BYTES of %s, which is %s; largest: %s; %s",
-                input->layout.header, (int)draft->fullest, input->model.name, bytes_text(bytes[0], draft->arena_bytes), over, bytes_text(bytes[1], over),
-                input->board.header, bytes_text(bytes[2], input->board.device_memory_bytes), largest, change_that_fits(input, change));
+    return fail(E_USAGE,
+                "%s: stage %d of %s needs %s, %" PRId64
+                " bytes (%s) more than BOARD_DEVICE_MEMORY_BYTES of %s, which is %s; largest: %s; %s",
+                input->layout.header, (int)draft->fullest, input->model.name, bytes_text(bytes[0], draft->arena_bytes), over,
+                bytes_text(bytes[1], over), input->board.header, bytes_text(bytes[2], input->board.device_memory_bytes), largest,
+                change_that_fits(input, change));
 }

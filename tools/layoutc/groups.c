@@ -1,7 +1,7 @@
 /* groups.c: see groups.h. Build host. */
 #include "tools/layoutc/groups.h"
 
-enum { SLOTS = 1 };     /* verify plays all programs with it: a sender waits until its last message was taken, and no circle comes of it */
+enum { SLOTS = 1 }; /* verify plays all programs with it: a sender waits until its last message was taken, and no circle comes of it */
 
 int32_t rank_at(const struct layout_input *layout, struct place place)
 {
@@ -10,7 +10,9 @@ int32_t rank_at(const struct layout_input *layout, struct place place)
 
 static struct place place_of(const struct layout_input *l, int64_t rank)
 {
-    return (struct place){ .pp = rank / l->tp / l->cp / l->dp, .dp = rank / l->tp / l->cp % l->dp, .cp = rank / l->tp % l->cp, .tp = rank % l->tp };
+    return (struct place){
+        .pp = rank / l->tp / l->cp / l->dp, .dp = rank / l->tp / l->cp % l->dp, .cp = rank / l->tp % l->cp, .tp = rank % l->tp
+    };
 }
 
 static void begin_group(struct draft *draft)

@@ -5,7 +5,7 @@
 #include "tools/layoutc/draft.h"
 
 struct place {
-    int64_t pp, dp, cp, tp;       /* where a rank sits; tp varies fastest */
+    int64_t pp, dp, cp, tp; /* where a rank sits; tp varies fastest */
 };
 
 int32_t rank_at(const struct layout_input *layout, struct place place);

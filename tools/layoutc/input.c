@@ -17,7 +17,7 @@
 static const char tables_version[] = "nocturne 0.1 tables 1";
 
 #define TEXT_OF(value) #value
-#define TEXT(value) TEXT_OF(value)
+#define TEXT(value)    TEXT_OF(value)
 #ifdef SEQ
 #define SEQ_SUFFIX "+seq" TEXT(SEQ)
 #else

@@ -11,22 +11,22 @@
 struct board_input {
     const char *name, *header;
     int64_t nodes, devices_per_node, link_group_devices;
-    int64_t device_memory_bytes, real_bytes;      /* real: parameters and activations, 4 fp32 or 2 bf16 */
+    int64_t device_memory_bytes, real_bytes; /* real: parameters and activations, 4 fp32 or 2 bf16 */
     int64_t link_bytes_per_second, network_bytes_per_second, memory_bytes_per_second, flops_per_second;
 };
 
 enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_KINDS };
 
 struct layout_input {
-    const char *name, *header;             /* name carries the overrides: "tp2+seq64" */
+    const char *name, *header; /* name carries the overrides: "tp2+seq64" */
     int64_t tp, pp, dp, cp;
     enum schedule schedule;
-    int64_t schedule_value;                /* as the header has it, for the message about an unknown one */
+    int64_t schedule_value; /* as the header has it, for the message about an unknown one */
     int64_t micro_batches, micro_batch_rows, sequence_tokens;
-    bool micro_batches_by_make, micro_batch_rows_by_make, sequence_tokens_by_make;    /* make's MICRO, ROWS, SEQ */
+    bool micro_batches_by_make, micro_batch_rows_by_make, sequence_tokens_by_make; /* make's MICRO, ROWS, SEQ */
     int64_t zero;
     bool tp_across_link_groups;
-    const int32_t *stage_layers;           /* [stage_layers_count] by hand; NULL: balanced */
+    const int32_t *stage_layers; /* [stage_layers_count] by hand; NULL: balanced */
     int32_t stage_layers_count;
 };
 
@@ -41,7 +41,7 @@ struct input {
     struct layout_input layout;
     struct model_input model;
     const char *method, *method_header;
-    uint64_t hash;                         /* over the four headers, the overrides and the version of the tables */
+    uint64_t hash; /* over the four headers, the overrides and the version of the tables */
 };
 
 /* The image's input, with the headers' content hashed from the files that make named (paths from the top folder).

@@ -7,8 +7,8 @@
 const char *memory_name(enum buffer_kind kind)
 {
     static const char *const names[BUFFER_KINDS] = {
-        "parameters", "gradients", "first moments", "second moments", "master weights", "rotary table", "message slots", "checkpoint staging", "batches",
-        "layer inputs", "saved activations", "residual gradients", "scratch",
+        "parameters",         "gradients", "first moments", "second moments",    "master weights",     "rotary table", "message slots",
+        "checkpoint staging", "batches",   "layer inputs",  "saved activations", "residual gradients", "scratch",
     };
     return names[kind];
 }
@@ -34,8 +34,8 @@ static bool whole_program(const struct buffer *buffer)
 }
 
 /* Buffers [first, end) are those of one program: adds them to map as they stand at its fullest step, if that is fuller than before. */
-static void look_at_program(struct memory_map *map, int64_t *fullest, const struct stage *stage, int32_t first, int32_t end, const struct program *program,
-                            bool evaluation)
+static void look_at_program(struct memory_map *map, int64_t *fullest, const struct stage *stage, int32_t first, int32_t end,
+                            const struct program *program, bool evaluation)
 {
     for (int32_t step = 0; step < program->steps; step++) {
         int64_t live[BUFFER_KINDS] = { 0 }, sum = 0;

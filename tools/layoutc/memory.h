@@ -5,10 +5,10 @@
 #include "tools/layoutc/draft.h"
 
 struct memory_map {
-    int32_t buffers[BUFFER_KINDS];         /* of the program that needs more */
-    int64_t all_bytes[BUFFER_KINDS];       /* each buffer with a place of its own */
-    int64_t full_bytes[BUFFER_KINDS];      /* live at the fullest step; adds up to arena_bound_bytes */
-    bool evaluation;                       /* the fullest step is one of the evaluation program */
+    int32_t buffers[BUFFER_KINDS];    /* of the program that needs more */
+    int64_t all_bytes[BUFFER_KINDS];  /* each buffer with a place of its own */
+    int64_t full_bytes[BUFFER_KINDS]; /* live at the fullest step; adds up to arena_bound_bytes */
+    bool evaluation;                  /* the fullest step is one of the evaluation program */
     int32_t fullest_step;
     int64_t all_sum;
 };

@@ -17,7 +17,7 @@
 
 static int by_index(const struct buffer *a, const struct buffer *b)
 {
-    return a < b ? -1 : a > b;       /* both lie in one array */
+    return a < b ? -1 : a > b; /* both lie in one array */
 }
 
 static int compare(int64_t a, int64_t b)
@@ -73,7 +73,7 @@ static int64_t fill_lowest(struct buffer **buffer, struct buffer **placed, int32
     for (int32_t i = 0; i < count; i++) {
         int64_t at = 0;
         int32_t below = i;
-        for (int32_t j = 0; j < i; j++) {          /* placed is sorted by offset */
+        for (int32_t j = 0; j < i; j++) { /* placed is sorted by offset */
             if (!meet(placed[j], buffer[i]))
                 continue;
             if (placed[j]->offset_bytes - at >= buffer[i]->bytes)

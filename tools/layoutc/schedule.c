@@ -20,10 +20,10 @@ struct builder {
     int32_t pp;
     struct buffer *buffer;
     int32_t buffers, buffers_most;
-    struct step *step;                  /* of the program being built */
+    struct step *step; /* of the program being built */
     int32_t steps, steps_most;
-    int32_t *batch, *gradient;          /* [micro]: index of the buffer, NONE before it is made */
-    int32_t *residual, *saved;          /* [micro][layers + 1], [micro][layers] */
+    int32_t *batch, *gradient; /* [micro]: index of the buffer, NONE before it is made */
+    int32_t *residual, *saved; /* [micro][layers + 1], [micro][layers] */
     int32_t work;
 };
 
@@ -70,8 +70,10 @@ static int32_t use(struct builder *b, int32_t *index, struct buffer buffer)
 
 static int32_t use_batch(struct builder *b, int32_t micro)
 {
-    return use(b, &b->batch[micro], (struct buffer){ .kind = BUFFER_BATCH, .micro = (int16_t)micro, .layer = NONE,
-                                                     .bytes = BATCH_FIELDS * b->draft->share.tokens * F32_BYTES });
+    return use(
+        b, &b->batch[micro],
+        (struct buffer){
+            .kind = BUFFER_BATCH, .micro = (int16_t)micro, .layer = NONE, .bytes = BATCH_FIELDS * b->draft->share.tokens * F32_BYTES });
 }
 
 static int64_t residual_bytes(const struct builder *b)
@@ -82,14 +84,18 @@ static int64_t residual_bytes(const struct builder *b)
 static int32_t use_residual(struct builder *b, int32_t micro, int32_t local_layer)
 {
     return use(b, &b->residual[micro * (b->stage->layers + 1) + local_layer],
-               (struct buffer){ .kind = BUFFER_RESIDUAL, .micro = (int16_t)micro, .layer = (int16_t)(b->stage->first_layer + local_layer),
+               (struct buffer){ .kind = BUFFER_RESIDUAL,
+                                .micro = (int16_t)micro,
+                                .layer = (int16_t)(b->stage->first_layer + local_layer),
                                 .bytes = residual_bytes(b) });
 }
 
 static int32_t use_saved(struct builder *b, int32_t micro, int32_t local_layer)
 {
     return use(b, &b->saved[micro * b->stage->layers + local_layer],
-               (struct buffer){ .kind = BUFFER_SAVED, .micro = (int16_t)micro, .layer = (int16_t)(b->stage->first_layer + local_layer),
+               (struct buffer){ .kind = BUFFER_SAVED,
+                                .micro = (int16_t)micro,
+                                .layer = (int16_t)(b->stage->first_layer + local_layer),
                                 .bytes = b->draft->saved_bytes });
 }
 
@@ -111,8 +117,9 @@ static int32_t use_work(struct builder *b, int bytes_of)
 
 /* ---- steps ---- */
 
-static const struct step NOTHING = { .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE,
-                                     .work = NONE };
+static const struct step NOTHING = {
+    .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE, .work = NONE
+};
 
 static void add_step(struct builder *b, enum step_kind kind, struct step step)
 {

@@ -16,7 +16,7 @@ static void spread_layers(struct draft *draft)
     for (int64_t s = 0; s < pp; s++)
         draft->stage[s].layers = l->stage_layers != NULL ? l->stage_layers[s] : (int32_t)(layers / pp);
     if (l->stage_layers == NULL) {
-        for (int64_t s = pp - 2; s >= 0 && extra > 0; s--, extra--)     /* ends at the first; extra < pp, so the last never gets one */
+        for (int64_t s = pp - 2; s >= 0 && extra > 0; s--, extra--) /* ends at the first; extra < pp, so the last never gets one */
             draft->stage[s].layers++;
         ASSERT(extra == 0);
     }
@@ -38,7 +38,7 @@ struct builder {
     struct shard *shard;
     struct bucket *bucket;
     int32_t shards, buckets;
-    int64_t end;                 /* elements used so far */
+    int64_t end; /* elements used so far */
 };
 
 static void begin_bucket(struct builder *b, const char *name)
@@ -84,19 +84,38 @@ static void put_rows(struct builder *b, enum parameter parameter, int32_t layer,
                      int64_t local_rows, int64_t copies)
 {
     put(b, (struct shard){
-        .name = name_of(b, layer, tail), .parameter = parameter, .layer = layer, .rows = rows, .columns = columns, .cut = CUT_ROWS,
-        .copies = (int32_t)copies, .local_rows = local_rows, .local_columns = columns, .decays = columns > 1,
-        .copies_sum = copies > 1 ? COPIES_SUM_KV : COPIES_EQUAL, .counts = true,
-    });
+               .name = name_of(b, layer, tail),
+               .parameter = parameter,
+               .layer = layer,
+               .rows = rows,
+               .columns = columns,
+               .cut = CUT_ROWS,
+               .copies = (int32_t)copies,
+               .local_rows = local_rows,
+               .local_columns = columns,
+               .decays = columns > 1,
+               .copies_sum = copies > 1 ? COPIES_SUM_KV : COPIES_EQUAL,
+               .counts = true,
+           });
 }
 
 static void put_columns(struct builder *b, enum parameter parameter, int32_t layer, const char *tail, int64_t rows, int64_t columns,
                         int64_t local_columns)
 {
     put(b, (struct shard){
-        .name = name_of(b, layer, tail), .parameter = parameter, .layer = layer, .rows = rows, .columns = columns, .cut = CUT_COLUMNS,
-        .copies = 1, .local_rows = rows, .local_columns = local_columns, .decays = true, .copies_sum = COPIES_EQUAL, .counts = true,
-    });
+               .name = name_of(b, layer, tail),
+               .parameter = parameter,
+               .layer = layer,
+               .rows = rows,
+               .columns = columns,
+               .cut = CUT_COLUMNS,
+               .copies = 1,
+               .local_rows = rows,
+               .local_columns = local_columns,
+               .decays = true,
+               .copies_sum = COPIES_EQUAL,
+               .counts = true,
+           });
 }
 
 static void put_norm(struct builder *b, enum parameter parameter, int32_t layer, const char *tail, int64_t rows, enum copies_sum sum)
@@ -104,10 +123,19 @@ static void put_norm(struct builder *b, enum parameter parameter, int32_t layer,
     int64_t tp = b->draft->input->layout.tp;
     begin_run(b);
     put(b, (struct shard){
-        .name = name_of(b, layer, tail), .parameter = parameter, .layer = layer, .rows = rows, .columns = 1, .cut = CUT_NONE,
-        .copies = (int32_t)tp, .local_rows = rows, .local_columns = 1, .decays = false, .copies_sum = tp > 1 ? sum : COPIES_EQUAL,
-        .counts = true,
-    });
+               .name = name_of(b, layer, tail),
+               .parameter = parameter,
+               .layer = layer,
+               .rows = rows,
+               .columns = 1,
+               .cut = CUT_NONE,
+               .copies = (int32_t)tp,
+               .local_rows = rows,
+               .local_columns = 1,
+               .decays = false,
+               .copies_sum = tp > 1 ? sum : COPIES_EQUAL,
+               .counts = true,
+           });
 }
 
 static void put_layer(struct builder *b, int32_t layer)
@@ -127,7 +155,7 @@ static void put_layer(struct builder *b, int32_t layer)
         put_rows(b, PARAMETER_K_BIAS, layer, "self_attn.k_proj.bias", kv, 1, kv_local, s->kv_copies);
         put_rows(b, PARAMETER_V_BIAS, layer, "self_attn.v_proj.bias", kv, 1, kv_local, s->kv_copies);
     }
-    if (m->qk_norm) {     /* each rank's gradient comes from its own heads */
+    if (m->qk_norm) { /* each rank's gradient comes from its own heads */
         put_norm(b, PARAMETER_Q_NORM, layer, "self_attn.q_norm.weight", d, COPIES_SUM_TP);
         put_norm(b, PARAMETER_K_NORM, layer, "self_attn.k_norm.weight", d, COPIES_SUM_TP);
     }
@@ -160,10 +188,19 @@ static void put_head(struct builder *b)
     if (!m->tied || !here) {
         begin_run(b);
         put(b, (struct shard){
-            .name = m->tied ? "model.embed_tokens.weight" : "lm_head.weight", .parameter = PARAMETER_HEAD, .layer = NONE,
-            .rows = m->vocabulary, .columns = m->hidden, .cut = CUT_ROWS, .copies = 1, .local_rows = b->draft->share.vocabulary,
-            .local_columns = m->hidden, .decays = true, .copies_sum = COPIES_EQUAL, .counts = !m->tied,
-        });
+                   .name = m->tied ? "model.embed_tokens.weight" : "lm_head.weight",
+                   .parameter = PARAMETER_HEAD,
+                   .layer = NONE,
+                   .rows = m->vocabulary,
+                   .columns = m->hidden,
+                   .cut = CUT_ROWS,
+                   .copies = 1,
+                   .local_rows = b->draft->share.vocabulary,
+                   .local_columns = m->hidden,
+                   .decays = true,
+                   .copies_sum = COPIES_EQUAL,
+                   .counts = !m->tied,
+               });
     }
     end_bucket(b);
 }
@@ -174,7 +211,9 @@ static void make_stage(struct draft *draft, int32_t pp)
     int64_t shards_most = (int64_t)stage->layers * SHARDS_A_LAYER_MOST + SHARDS_OUTSIDE_MOST;
     int64_t offsets = (int64_t)stage->layers * PARAMETER_KINDS;
     struct builder b = {
-        .draft = draft, .pp = pp, .shard = pool_take(&draft->pool, shards_most, sizeof *b.shard),
+        .draft = draft,
+        .pp = pp,
+        .shard = pool_take(&draft->pool, shards_most, sizeof *b.shard),
         .bucket = pool_take(&draft->pool, stage->layers + 2, sizeof *b.bucket),
     };
     draft->parameter_offset[pp] = pool_take(&draft->pool, offsets, sizeof(int64_t));

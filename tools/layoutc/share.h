@@ -9,10 +9,10 @@ enum { F32_BYTES = 4 };
 
 struct share {
     int64_t ranks;
-    int64_t heads, kv_heads, kv_copies;      /* of one rank; kv_copies: ranks that hold the same KV heads */
+    int64_t heads, kv_heads, kv_copies; /* of one rank; kv_copies: ranks that hold the same KV heads */
     int64_t qkv_columns, attention_columns, intermediate, vocabulary;
-    int64_t tokens;                          /* of a micro-batch on one rank */
-    int64_t logit_rows;                      /* rows of logits that exist at one time */
+    int64_t tokens;     /* of a micro-batch on one rank */
+    int64_t logit_rows; /* rows of logits that exist at one time */
 };
 
 /* Needs an input that diagnose_input has passed. */

@@ -1,0 +1,66 @@
+/* traffic.c: see traffic.h. Build host. */
+#include "tools/verify/traffic.h"
+
+static bool collective(struct event *event, int32_t i, enum group_kind group, int64_t elements)
+{
+    *event = (struct event){ .kind = EVENT_COLLECTIVE, .group = group, .elements = elements, .micro = NONE };
+    return i == 0;
+}
+
+static bool message(const struct facts *f, struct event *event, int32_t i, enum event_kind kind, enum direction direction, int32_t micro)
+{
+    *event = (struct event){ .kind = kind, .direction = direction, .elements = f->tokens * f->hidden * f->real_bytes, .micro = micro };
+    return i == 0;
+}
+
+/* The i-th of the bucket's shards whose copies are summed. */
+static bool copies(const struct stage *stage, const struct bucket *bucket, int32_t i, struct event *event)
+{
+    for (int32_t s = bucket->first_shard; s < bucket->first_shard + bucket->shards; s++) {
+        const struct shard *shard = &stage->shard[s];
+        if (shard->copies_sum == COPIES_EQUAL || i-- > 0)
+            continue;
+        return collective(event, 0, shard->copies_sum == COPIES_SUM_TP ? GROUP_TP : GROUP_KV_COPIES,
+                          shard->local_rows * shard->local_columns);
+    }
+    return false;
+}
+
+bool traffic_at(const struct facts *f, const struct stage *stage, const struct step *step, int32_t i, struct event *event)
+{
+    const struct bucket *bucket = step->bucket == NONE ? NULL : &stage->bucket[step->bucket];
+    switch ((enum step_kind)step->kind) {
+    case STEP_EMBED:
+    case STEP_LAYER:
+    case STEP_LAYER_BACKWARD:
+        return collective(event, i, GROUP_TP, f->tokens * f->hidden);
+    case STEP_HEAD:
+        return collective(event, i, GROUP_TP, f->tokens * f->hidden);
+    case STEP_HEAD_EVALUATE:
+        return collective(event, i, GROUP_TP, f->logit_rows);
+    case STEP_SEND_FORWARD:
+        return message(f, event, i, EVENT_SEND, CHANNEL_FORWARD_OUT, step->micro);
+    case STEP_SEND_BACKWARD:
+        return message(f, event, i, EVENT_SEND, CHANNEL_BACKWARD_OUT, step->micro);
+    case STEP_RECEIVE_FORWARD:
+        return message(f, event, i, EVENT_RECEIVE, CHANNEL_FORWARD_IN, step->micro);
+    case STEP_RECEIVE_BACKWARD:
+        return message(f, event, i, EVENT_RECEIVE, CHANNEL_BACKWARD_IN, step->micro);
+    case STEP_COPIES:
+        return copies(stage, bucket, i, event);
+    case STEP_TIED:
+        return f->pp > 1 && collective(event, i, GROUP_TIED, f->vocabulary_local * f->hidden);
+    case STEP_REDUCE:
+    case STEP_GATHER:
+        return collective(event, i, GROUP_DP, bucket->elements / f->dp);
+    case STEP_NORM:
+        return collective(event, i, GROUP_WORLD, 0);
+    case STEP_FEED:
+    case STEP_EMBED_BACKWARD:
+    case STEP_CLEAR:
+    case STEP_UPDATE:
+    case STEP_KINDS:
+        break;
+    }
+    return false;
+}

@@ -1,0 +1,117 @@
+/* well_formed.c: what all other proofs take for granted. See verify.h. */
+#include "tools/verify/verify.h"
+
+static bool within(int64_t value, int64_t from, int64_t below)
+{
+    return value >= from && value < below;
+}
+
+static bool within_or_none(int64_t value, int64_t from, int64_t below)
+{
+    return value == NONE || within(value, from, below);
+}
+
+static enum status check_stage(const struct tables *t, const struct facts *f, int s, int32_t first_layer)
+{
+    const struct stage *stage = &t->stage[s];
+    if (stage->layers < 1 || stage->first_layer != first_layer)
+        return fail(E_SOFTWARE, "well_formed: stage %d has %d layers from %d; layer %d is next", s, (int)stage->layers,
+                    (int)stage->first_layer, (int)first_layer);
+    if (stage->embeds != (s == 0) || stage->heads != (s == f->pp - 1))
+        return fail(E_SOFTWARE, "well_formed: stage %d: the embedding belongs to the first stage, the head to the last", s);
+    if (stage->shards < 1 || stage->buckets < 1 || stage->buffers < 1 || stage->train.steps < 1 || stage->evaluate.steps < 1)
+        return fail(E_SOFTWARE, "well_formed: stage %d has an empty table", s);
+    int32_t next = 0;
+    for (int32_t i = 0; i < stage->buckets; i++) {
+        const struct bucket *b = &stage->bucket[i];
+        if (b->first_shard != next || b->shards < 1 || b->shards > stage->shards - next)
+            return fail(E_SOFTWARE, "well_formed: stage %d: bucket %s has shards %d to %d; shard %d is next of %d", s, b->name,
+                        (int)b->first_shard, (int)(b->first_shard + b->shards - 1), (int)next, (int)stage->shards);
+        next += b->shards;
+    }
+    if (next != stage->shards)
+        return fail(E_SOFTWARE, "well_formed: stage %d: %d shards are in no bucket", s, (int)(stage->shards - next));
+    for (int32_t i = 0; i < stage->shards; i++) {
+        const struct shard *shard = &stage->shard[i];
+        if (!within(shard->parameter, 0, PARAMETER_KINDS) || !within_or_none(shard->layer, first_layer, first_layer + stage->layers) ||
+            shard->name == NULL || shard->copies < 1 || shard->rows < 1 || shard->columns < 1 || shard->local_rows < 1 ||
+            shard->local_columns < 1)
+            return fail(E_SOFTWARE, "well_formed: stage %d: shard %d is of no parameter, of another stage's layer or empty", s, (int)i);
+    }
+    for (int32_t i = 0; i < stage->buffers; i++) {
+        const struct buffer *b = &stage->buffer[i];
+        if (!within(b->kind, 0, BUFFER_KINDS) || b->bytes < 1 || b->offset_bytes < 0 || b->first_step < 0 || b->first_step > b->last_step)
+            return fail(E_SOFTWARE, "well_formed: stage %d: buffer %d is of no kind, empty, or ends before it begins", s, (int)i);
+    }
+    return OK;
+}
+
+static enum status check_program(const struct stage *stage, int s, const struct program *program, int64_t micro_batches)
+{
+    for (int32_t i = 0; i < program->steps; i++) {
+        const struct step *step = &program->step[i];
+        if (!within(step->kind, 0, STEP_KINDS) || !within_or_none(step->micro, 0, micro_batches) ||
+            !within_or_none(step->bucket, 0, stage->buckets) ||
+            !within_or_none(step->layer, stage->first_layer, stage->first_layer + stage->layers))
+            return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): micro-batch %d, layer %d or bucket %d is not of this stage", s,
+                        (int)i, step_name(step), step->micro, step->layer, step->bucket);
+        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->work };
+        for (int n = 0; n < ELEMENTS_OF(named); n++)
+            if (!within_or_none(named[n], 0, stage->buffers))
+                return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): there is no buffer %d", s, (int)i, step_name(step),
+                            (int)named[n]);
+        bool of_micro = step->kind <= STEP_EMBED_BACKWARD, of_layer = step->kind == STEP_LAYER || step->kind == STEP_LAYER_BACKWARD;
+        bool of_bucket = step->kind == STEP_CLEAR || step->kind == STEP_COPIES || step->kind == STEP_REDUCE || step->kind == STEP_UPDATE ||
+                         step->kind == STEP_GATHER;
+        if (of_micro != (step->micro != NONE) || of_layer != (step->layer != NONE) || of_bucket != (step->bucket != NONE))
+            return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): a micro-batch, layer or bucket is missing or too much", s, (int)i,
+                        step_name(step));
+    }
+    return OK;
+}
+
+static enum status check_rank(const struct tables *t, const struct facts *f, int64_t r)
+{
+    const struct rank_row *row = &t->rank[r];
+    int64_t right = ((row->pp * f->dp + row->dp) * f->cp + row->cp) * f->tp + row->tp;
+    if (!within(row->pp, 0, f->pp) || !within(row->dp, 0, f->dp) || !within(row->cp, 0, f->cp) || !within(row->tp, 0, f->tp) || right != r)
+        return fail(E_SOFTWARE, "well_formed: rank %lld sits at pp %d, dp %d, cp %d, tp %d, which is rank %lld", (long long)r, row->pp,
+                    row->dp, row->cp, row->tp, (long long)right);
+    for (int kind = 0; kind < GROUP_KINDS; kind++)
+        if (!within_or_none(row->group[kind], 0, t->groups))
+            return fail(E_SOFTWARE, "well_formed: rank %lld: there is no group %d", (long long)r, (int)row->group[kind]);
+    for (int direction = 0; direction < CHANNEL_DIRECTIONS; direction++)
+        if (!within_or_none(row->channel[direction], 0, t->channels))
+            return fail(E_SOFTWARE, "well_formed: rank %lld: there is no channel %d", (long long)r, (int)row->channel[direction]);
+    return OK;
+}
+
+enum status prove_well_formed(const struct tables *t, const struct facts *f)
+{
+    int32_t layer = 0;
+    for (int s = 0; s < f->pp; s++) {
+        TRY(check_stage(t, f, s, layer));
+        layer += t->stage[s].layers;
+        TRY(check_program(&t->stage[s], s, &t->stage[s].train, f->micro_batches));
+        TRY(check_program(&t->stage[s], s, &t->stage[s].evaluate, 1));
+    }
+    if (layer != f->layers)
+        return fail(E_SOFTWARE, "well_formed: the stages have %d layers, the model %lld", (int)layer, (long long)f->layers);
+    for (int64_t r = 0; r < f->ranks; r++)
+        TRY(check_rank(t, f, r));
+    for (int32_t g = 0; g < t->groups; g++) {
+        const struct comm_group *group = &t->group[g];
+        if (group->id != g || !within(group->size, 1, f->ranks + 1))
+            return fail(E_SOFTWARE, "well_formed: group %d has id %d and %d members", (int)g, (int)group->id, (int)group->size);
+        for (int32_t i = 0; i < group->size; i++)
+            if (!within(group->members[i], 0, f->ranks))
+                return fail(E_SOFTWARE, "well_formed: group %d: there is no rank %d", (int)g, (int)group->members[i]);
+    }
+    for (int32_t c = 0; c < t->channels; c++) {
+        const struct comm_channel *channel = &t->channel[c];
+        if (channel->id != c || !within(channel->from, 0, f->ranks) || !within(channel->to, 0, f->ranks) || channel->slots < 1)
+            return fail(E_SOFTWARE, "well_formed: channel %d has id %d, goes from rank %d to %d, and has %d slots", (int)c,
+                        (int)channel->id, (int)channel->from, (int)channel->to, (int)channel->slots);
+    }
+    return OK;
+}

@@ -1,0 +1,145 @@
+/* written.c: no read before the write that it means. See verify.h.
+ *
+ * Each buffer carries a tag, what was last written into it; each step asks for tags and leaves others. That no other buffer's bytes lie over it
+ * meanwhile is no_overlap.c's part. */
+#include <stdlib.h>
+
+#include "tools/verify/verify.h"
+
+struct content {
+    enum buffer_kind kind;
+    int32_t micro, layer; /* layer: whose input (or gradient of the input); last + 1 is the stage's output */
+    bool there;
+};
+
+struct reader {
+    const struct stage *stage;
+    int s;
+    int32_t at;
+    const struct step *step;
+    struct content *content; /* [buffers] */
+};
+
+static enum status wrong(const struct reader *r, const char *operand, const char *what)
+{
+    return fail(E_SOFTWARE, "written: stage %d, step %d (%s of micro-batch %d, layer %d): %s %s", r->s, (int)r->at, step_name(r->step),
+                r->step->micro, r->step->layer, operand, what);
+}
+
+static enum status named(const struct reader *r, const char *operand, int32_t buffer, enum buffer_kind kind)
+{
+    if (buffer == NONE)
+        return wrong(r, operand, "is not named");
+    return r->stage->buffer[buffer].kind == kind ? OK : wrong(r, operand, "is a buffer of another kind");
+}
+
+static enum status reads(const struct reader *r, const char *operand, int32_t buffer, enum buffer_kind kind, int32_t layer)
+{
+    TRY(named(r, operand, buffer, kind));
+    const struct content *c = &r->content[buffer];
+    if (!c->there)
+        return wrong(r, operand, "is read before anything is written there");
+    return c->micro == r->step->micro && c->layer == layer ? OK : wrong(r, operand, "holds something else");
+}
+
+static enum status writes(const struct reader *r, const char *operand, int32_t buffer, enum buffer_kind kind, int32_t layer)
+{
+    TRY(named(r, operand, buffer, kind));
+    const struct buffer *b = &r->stage->buffer[buffer];
+    /* A gradient moves through the layers in one buffer, so that buffer's row names none. */
+    if (b->micro != r->step->micro || (kind != BUFFER_RESIDUAL_GRADIENT && b->layer != layer))
+        return wrong(r, operand, "is the buffer of another micro-batch or layer");
+    r->content[buffer] = (struct content){ .kind = kind, .micro = r->step->micro, .layer = layer, .there = true };
+    return OK;
+}
+
+static enum status no_others(const struct reader *r, bool batch, bool in, bool out, bool saved, bool work)
+{
+    const struct step *s = r->step;
+    if ((s->batch != NONE) != batch || (s->in != NONE) != in || (s->out != NONE) != out || (s->saved != NONE) != saved ||
+        (s->work != NONE) != work)
+        return wrong(r, "an operand", "is missing or too much");
+    return OK;
+}
+
+static enum status play_layer(const struct reader *r)
+{
+    const struct step *s = r->step;
+    TRY(no_others(r, true, true, true, true, true));
+    TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
+    TRY(reads(r, "in", s->in, BUFFER_RESIDUAL, s->layer));
+    TRY(named(r, "work", s->work, BUFFER_WORK));
+    if (s->kind == STEP_LAYER) {
+        TRY(writes(r, "saved", s->saved, BUFFER_SAVED, s->layer));
+        return writes(r, "out", s->out, BUFFER_RESIDUAL, s->layer + 1);
+    }
+    TRY(reads(r, "saved", s->saved, BUFFER_SAVED, s->layer));
+    TRY(reads(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, s->layer + 1));
+    return writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, s->layer);
+}
+
+static enum status play_step(const struct reader *r)
+{
+    const struct step *s = r->step;
+    int32_t first = r->stage->first_layer, last = first + r->stage->layers;
+    switch ((enum step_kind)s->kind) {
+    case STEP_FEED:
+        TRY(no_others(r, true, false, false, false, false));
+        return writes(r, "batch", s->batch, BUFFER_BATCH, NONE);
+    case STEP_EMBED:
+        TRY(no_others(r, true, false, true, false, false));
+        TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
+        return writes(r, "out", s->out, BUFFER_RESIDUAL, first);
+    case STEP_RECEIVE_FORWARD:
+        TRY(no_others(r, false, false, true, false, false));
+        return writes(r, "out", s->out, BUFFER_RESIDUAL, first);
+    case STEP_LAYER:
+    case STEP_LAYER_BACKWARD:
+        return play_layer(r);
+    case STEP_SEND_FORWARD:
+        TRY(no_others(r, false, true, false, false, false));
+        return reads(r, "in", s->in, BUFFER_RESIDUAL, last);
+    case STEP_HEAD:
+    case STEP_HEAD_EVALUATE:
+        TRY(no_others(r, true, true, s->kind == STEP_HEAD, false, true));
+        TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
+        TRY(reads(r, "in", s->in, BUFFER_RESIDUAL, last));
+        TRY(named(r, "work", s->work, BUFFER_WORK));
+        return s->kind == STEP_HEAD ? writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, last) : OK;
+    case STEP_RECEIVE_BACKWARD:
+        TRY(no_others(r, false, false, true, false, false));
+        return writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, last);
+    case STEP_SEND_BACKWARD:
+        TRY(no_others(r, false, true, false, false, false));
+        return reads(r, "in", s->in, BUFFER_RESIDUAL_GRADIENT, first);
+    case STEP_EMBED_BACKWARD:
+        TRY(no_others(r, true, true, false, false, false));
+        TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
+        return reads(r, "in", s->in, BUFFER_RESIDUAL_GRADIENT, first);
+    default:
+        return no_others(r, false, false, false, false, false);
+    }
+}
+
+static enum status play_program(const struct stage *stage, int s, const struct program *program)
+{
+    struct reader reader = { .stage = stage, .s = s, .content = calloc((size_t)stage->buffers, sizeof *reader.content) };
+    if (reader.content == NULL)
+        return fail(E_AGAIN, "no memory for %d buffers", (int)stage->buffers);
+    enum status status = OK;
+    for (reader.at = 0; reader.at < program->steps && status == OK; reader.at++) {
+        reader.step = &program->step[reader.at];
+        status = play_step(&reader);
+    }
+    free(reader.content);
+    return status;
+}
+
+enum status prove_written(const struct tables *t, const struct facts *f)
+{
+    for (int s = 0; s < f->pp; s++) {
+        TRY(play_program(&t->stage[s], s, &t->stage[s].train));
+        TRY(play_program(&t->stage[s], s, &t->stage[s].evaluate));
+    }
+    return OK;
+}
