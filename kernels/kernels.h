@@ -142,11 +142,12 @@ void exact_sum_add(struct exact_sum *sum, const struct exact_sum *other);
 double exact_sum_value(const struct exact_sum *sum);     /* NaN if bad */
 
 struct adamw {
-    float learning_rate, beta1, beta2, epsilon, weight_decay;      /* weight_decay 0 for norms and biases */
-    float gradient_scale;           /* multiplies the gradient first: clipping */
-    float correction1, correction2; /* 1 - beta1^t, 1 - beta2^t, from fp64 */
+    double learning_rate, beta1, beta2, epsilon, weight_decay;     /* weight_decay 0 for norms and biases */
+    double gradient_scale;           /* multiplies the gradient first: clipping */
+    double correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
 };
-/* m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= lr (m/c1 / (sqrt(v/c2) + eps) + wd w). All [elements] fp32.
+/* m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= lr (m/c1 / (sqrt(v/c2) + eps) + wd w). All [elements] fp32; factors
+ * of the formula are computed in fp64 and rounded once.
  * Source: Loshchilov and Hutter 2019, arXiv:1711.05101, algorithm 2, as PyTorch's AdamW orders it (decay first). */
 void adamw_update(struct queue *queue, float *w, float *m, float *v, const float *g, int64_t elements, struct adamw a);
 

@@ -1,13 +1,15 @@
 /* crossentropy.c: loss and gradient over a vocabulary shard, a block of rows at a time (kernels.h). Steady.
  *
- * (1) A task owns whole rows: a row's sum has one order, eight lanes in index order and then the lanes in pairs. */
+ * (1) A task owns whole rows: a row's sum has one order, eight lanes in index order, in fp32 over PART elements and in fp64 over those parts,
+ *     then the lanes in order. (2) A logit that is no number makes the row's sum one: NaN, or infinity less itself. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels/host/simd.h"
 #include "kernels/kernels.h"
 
-enum { ROWS_A_TASK = 4 };
+enum { ROWS_A_TASK = 4, PART = 64 * LANES };
 
 struct entropy {
     float *logits, *max, *sum, *picked, *loss, *hit;
@@ -62,28 +64,41 @@ void crossentropy_max(struct queue *queue, float *max, const float *logits, int6
     run(queue, &e, max_row);
 }
 
+/* count elements of x, at most PART, become e^(x - most); returns their sums by lane. */
+static __m256 exponentials_part(float *x, int64_t count, __m256 most)
+{
+    __m256 sum = _mm256_setzero_ps();
+    int64_t v = 0;
+    for (; v + LANES <= count; v += LANES) {
+        __m256 y = simd_exp(_mm256_sub_ps(_mm256_loadu_ps(x + v), most));
+        _mm256_storeu_ps(x + v, y);
+        sum = _mm256_add_ps(sum, y);
+    }
+    if (v < count) {
+        __m256i mask = simd_first(count - v);
+        __m256 y = _mm256_and_ps(simd_exp(_mm256_sub_ps(_mm256_maskload_ps(x + v, mask), most)), _mm256_castsi256_ps(mask));
+        _mm256_maskstore_ps(x + v, mask, y);
+        sum = _mm256_add_ps(sum, y);
+    }
+    return sum;
+}
+
 static void exponentials_row(const struct entropy *e, int64_t row)
 {
     float *x = e->logits + row * e->columns, max = e->max_in[row];
     int64_t place = e->target[row] < 0 ? -1 : e->target[row] - e->first;
     e->picked[row] = place >= 0 && place < e->valid ? x[place] - max : 0.0f;
-    const __m256 most = _mm256_set1_ps(max);
-    __m256 sum = _mm256_setzero_ps();
-    int64_t v = 0;
-    for (; v + LANES <= e->valid; v += LANES) {
-        __m256 y = simd_exp(_mm256_sub_ps(_mm256_loadu_ps(x + v), most));
-        _mm256_storeu_ps(x + v, y);
-        sum = _mm256_add_ps(sum, y);
+    __m256d low = _mm256_setzero_pd(), high = low;
+    for (int64_t v = 0; v < e->valid; v += PART) {
+        __m256 sum = exponentials_part(x + v, e->valid - v < PART ? e->valid - v : PART, _mm256_set1_ps(max));
+        low = _mm256_add_pd(low, _mm256_cvtps_pd(_mm256_castps256_ps128(sum)));
+        high = _mm256_add_pd(high, _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
     }
-    if (v < e->valid) {
-        __m256i mask = simd_first(e->valid - v);
-        __m256 y = _mm256_and_ps(simd_exp(_mm256_sub_ps(_mm256_maskload_ps(x + v, mask), most)), _mm256_castsi256_ps(mask));
-        _mm256_maskstore_ps(x + v, mask, y);
-        sum = _mm256_add_ps(sum, y);
-    }
-    for (v = e->valid; v < e->columns; v++)
+    for (int64_t v = e->valid; v < e->columns; v++)
         x[v] = 0.0f;
-    e->sum[row] = simd_sum(sum);
+    double lane[4];
+    _mm256_storeu_pd(lane, _mm256_add_pd(low, high));
+    e->sum[row] = (float)((lane[0] + lane[1]) + (lane[2] + lane[3]));
 }
 
 void crossentropy_exponentials(struct queue *queue, float *logits, float *sum, float *picked, const float *max, const int32_t *target,
@@ -111,10 +126,14 @@ void crossentropy_loss(struct queue *queue, float *loss, float *hit, const float
 static void backward_row(const struct entropy *e, int64_t row)
 {
     float *x = e->logits + row * e->columns;
-    float factor = e->target[row] < 0 ? 0.0f : e->scale / e->sum_in[row];
+    if (e->target[row] < 0) {
+        memset(x, 0, (size_t)e->columns * sizeof *x);
+        return;
+    }
+    float factor = e->scale / e->sum_in[row];
     for (int64_t v = 0; v < e->columns; v++)
         x[v] *= factor;
-    int64_t place = e->target[row] < 0 ? -1 : e->target[row] - e->first;
+    int64_t place = e->target[row] - e->first;
     if (place >= 0 && place < e->valid)
         x[place] -= e->scale;
 }

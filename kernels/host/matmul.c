@@ -31,11 +31,19 @@ static int64_t tiles(int64_t count, int64_t most)
     return count < 2 * TILE_LEAST ? 1 : 2 * pairs;
 }
 
+/* The tile of y before its product: the bias, on top of what is there if beta is 1. OpenBLAS would otherwise write zeros there. */
 static void start_at_bias(const struct product *p, int64_t row_begin, int64_t row_end, int64_t begin, int64_t end)
 {
-    for (int64_t row = row_begin; row < row_end; row++)
-        for (int64_t o = begin; o < end; o++)
-            p->y[row * p->out + o] = p->bias[o];
+    for (int64_t row = row_begin; row < row_end; row++) {
+        float *restrict y = p->y + row * p->out;
+        const float *restrict bias = p->bias;
+        if (p->beta != 0.0f)
+            for (int64_t o = begin; o < end; o++)
+                y[o] += bias[o];
+        else
+            for (int64_t o = begin; o < end; o++)
+                y[o] = bias[o];
+    }
 }
 
 static void compute_tile(void *argument, int64_t index)
@@ -79,7 +87,6 @@ static void run(struct queue *queue, struct product *p)
 void matmul_forward(struct queue *queue, real *y, const real *x, const real *w, const real *bias, int64_t rows, int64_t out, int64_t in,
                     bool accumulate)
 {
-    ASSERT(bias == NULL || !accumulate);
     struct product p = { .form = FORWARD, .x = (float *)(uintptr_t)x, .y = y, .w = (float *)(uintptr_t)w, .bias = bias,
                          .rows = rows, .out = out, .in = in, .tiles_down = (rows + ROWS_MOST - 1) / ROWS_MOST,
                          .tiles_across = tiles(out, TILE_MOST), .beta = accumulate ? 1.0f : 0.0f };

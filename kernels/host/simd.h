@@ -22,14 +22,15 @@ static inline float simd_sum(__m256 x)
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
 
-/* e^x; 0 below -87.3, where the result would be no normal number, and at most e^88.
+/* e^x; 0 below -87.3, where the result would be no normal number, and at most e^88; NaN stays NaN (of two operands, one NaN, max and min
+ * give the second).
  * x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 in two parts, so that r keeps its bits; e^r by its Taylor series to r^7, whose rest is below
  * 0.347^8 / 8! = 5e-9: the error is that of the roundings, about 1 ulp. */
 static inline __m256 simd_exp(__m256 x)
 {
     const __m256 lowest = _mm256_set1_ps(-87.3f);
-    __m256 normal = _mm256_cmp_ps(x, lowest, _CMP_GE_OQ);
-    x = _mm256_min_ps(_mm256_max_ps(x, lowest), _mm256_set1_ps(88.0f));
+    __m256 normal = _mm256_cmp_ps(x, lowest, _CMP_NLT_UQ);
+    x = _mm256_min_ps(_mm256_set1_ps(88.0f), _mm256_max_ps(lowest, x));
     __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(0x1.715476p0f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.62ep-1f), x);
     r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.0bfbe8p-15f), r);

@@ -79,18 +79,18 @@ void optimizer_update(struct player *player, const struct bucket *bucket)
 {
     const struct job *job = &player->night->job;
     struct adamw a = {
-        .learning_rate = (float)player->learning_rate,
-        .beta1 = (float)job->beta1, .beta2 = (float)job->beta2, .epsilon = (float)job->epsilon,
-        .gradient_scale = (float)player->clip_factor,
-        .correction1 = (float)(1.0 - pow(job->beta1, (double)player->step)),
-        .correction2 = (float)(1.0 - pow(job->beta2, (double)player->step)),
+        .learning_rate = player->learning_rate,
+        .beta1 = job->beta1, .beta2 = job->beta2, .epsilon = job->epsilon,
+        .gradient_scale = player->clip_factor,
+        .correction1 = 1.0 - pow(job->beta1, (double)player->step),
+        .correction2 = 1.0 - pow(job->beta2, (double)player->step),
     };
     for (int32_t s = 0; s < bucket->shards; s++) {
         const struct shard *shard = &player->stage->shard[bucket->first_shard + s];
         struct segment segment = segment_of(player, bucket, shard);
         if (segment.elements <= 0)
             continue;
-        a.weight_decay = shard->decays ? (float)job->weight_decay : 0.0f;
+        a.weight_decay = shard->decays ? job->weight_decay : 0.0;
         adamw_update(&player->rank->queue, player->parameters + segment.offset, player->moment1 + segment.state,
                      player->moment2 + segment.state, player->gradients + segment.offset, segment.elements, a);
     }
