@@ -51,7 +51,7 @@
 #define ATTENTION_SCALE      (1.0f / __builtin_sqrtf(MODEL_HEAD_DIM))
 #define INTERMEDIATE_LOCAL   (MODEL_INTERMEDIATE / TP)
 #define VOCABULARY_LOCAL     ((MODEL_VOCABULARY + TP - 1) / TP)                            /* padded: TP of them are >= vocabulary */
-#define LOGIT_ROWS           (MICRO_BATCH_TOKENS < 128 ? MICRO_BATCH_TOKENS : 128)         /* rows of logits that exist at one time */
+#define LOGIT_ROWS           (MICRO_BATCH_TOKENS < 512 ? (MICRO_BATCH_TOKENS + 1) / 2 : 256)   /* rows of logits that exist at one time: never all */
 
 #ifndef CONFIG_FACTS_ONLY      /* tools/layoutc takes the constants only, and says what is wrong with them in its own words */
 _Static_assert(TP >= 1 && PP >= 1 && DP >= 1 && CP == 1, "LAYOUT_TP, LAYOUT_PP, LAYOUT_DP are at least 1, LAYOUT_CP is 1");

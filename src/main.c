@@ -14,7 +14,11 @@ static enum status live(int32_t rank, void *argument)
 {
     struct night *night = argument;
     TRY(boot_rank(night, rank));
-    return executive_run(night, &night->rank[rank]);
+    enum status status = executive_run(night, &night->rank[rank]);
+    /* A thread that ends gives memory back, so the heap is opened again; but not before all ranks are done with their work. */
+    comm_barrier(night->rank[rank].comm, &night->rank[rank].queue, rank_rows[rank].group[GROUP_WORLD]);
+    unseal();
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -28,6 +32,5 @@ int main(int argc, char **argv)
     enum status status = boot_night(argv[argc - 1], check, &night);
     if (status == OK && !check)
         status = ranks_run(RANKS, live, night);
-    unseal();
     return status;
 }

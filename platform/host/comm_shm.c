@@ -16,15 +16,21 @@ enum operation { ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE_SUM, ALL_REDUCE_MAX, GAT
 
 /* What a member shows of itself, on a cache line of its own. */
 struct member {
-    _Alignas(CACHE_LINE_BYTES) atomic_uint_fast64_t arrived;
-    atomic_uint_fast64_t finished;
-    void *buffer;
+    _Alignas(CACHE_LINE_BYTES) void *buffer;
     int64_t size;
     enum operation operation;
 };
+/* A meeting point of a group: the last to come raises the signal for all. */
+struct meeting {
+    _Alignas(CACHE_LINE_BYTES) _Atomic uint32_t come;
+    struct signal all;
+};
+struct group {
+    struct meeting shown, done;
+    struct member member[];
+};
 struct channel {
-    _Alignas(CACHE_LINE_BYTES) atomic_uint_fast64_t sent;
-    _Alignas(CACHE_LINE_BYTES) atomic_uint_fast64_t received;
+    struct signal sent, received;
     uint8_t *slot;
 };
 
@@ -34,36 +40,39 @@ struct comm {
     const struct comm_channel *channels;
     int32_t channels_count;
     int32_t *index;        /* this rank's index in each group, or -1: [groups] */
-    uint64_t *turn;        /* collectives entered so far: [groups] */
+    uint32_t *turn;        /* collectives entered so far, modulo 2^32: [groups] */
 };
 
 /* Shared by all ranks of the process; made by the first that comes. */
-static struct member **members;
+static struct group **shared;
 static struct channel *slots;
-static atomic_int making, made, joined;
+static atomic_int making, joined;
+static struct signal made, all_joined;
 
 BOOT static enum status make(const struct comm_group *groups, int32_t groups_count, int32_t channels_count)
 {
-    members = calloc((size_t)groups_count, sizeof *members);
+    shared = calloc((size_t)groups_count, sizeof *shared);
     slots = aligned_alloc(CACHE_LINE_BYTES, (size_t)(channels_count + 1) * sizeof *slots);
-    if (members == NULL || slots == NULL)
+    if (shared == NULL || slots == NULL)
         return fail(E_AGAIN, "comm: out of memory");
     memset(slots, 0, (size_t)(channels_count + 1) * sizeof *slots);
     for (int32_t g = 0; g < groups_count; g++) {
-        size_t bytes = (size_t)groups[g].size * sizeof(struct member);
-        members[g] = aligned_alloc(CACHE_LINE_BYTES, bytes);
-        if (members[g] == NULL)
+        size_t bytes = sizeof(struct group) + (size_t)groups[g].size * sizeof(struct member);
+        shared[g] = aligned_alloc(CACHE_LINE_BYTES, bytes);
+        if (shared[g] == NULL)
             return fail(E_AGAIN, "comm: out of memory");
-        memset(members[g], 0, bytes);
+        memset(shared[g], 0, bytes);
     }
     return OK;
 }
 
-static void wait_for(atomic_uint_fast64_t *counter, uint64_t at_least)
+/* Returns when all members of the group have come for the turn-th time. */
+static void meet(struct meeting *meeting, int32_t size, uint32_t turn)
 {
-    struct waiter waiter = { 0 };
-    while (atomic_load_explicit(counter, memory_order_acquire) < at_least)
-        wait_once(&waiter);
+    if (atomic_fetch_add(&meeting->come, 1) + 1 == (uint32_t)size * turn)
+        signal_raise(&meeting->all, turn);
+    else
+        signal_wait(&meeting->all, turn);
 }
 
 BOOT enum status comm_open(struct comm **out, int32_t rank, int32_t ranks, const struct comm_group *groups, int32_t groups_count,
@@ -71,14 +80,12 @@ BOOT enum status comm_open(struct comm **out, int32_t rank, int32_t ranks, const
 {
     if (atomic_fetch_add(&making, 1) == 0) {
         TRY(make(groups, groups_count, channels_count));
-        atomic_store(&made, 1);
+        signal_raise(&made, 1);
     }
-    struct waiter waiter = { 0 };
-    while (atomic_load(&made) == 0)
-        wait_once(&waiter);
+    signal_wait(&made, 1);
     struct comm *comm = calloc(1, sizeof *comm);
     int32_t *index = calloc((size_t)groups_count, sizeof *index);
-    uint64_t *turn = calloc((size_t)groups_count, sizeof *turn);
+    uint32_t *turn = calloc((size_t)groups_count, sizeof *turn);
     if (comm == NULL || index == NULL || turn == NULL)
         return fail(E_AGAIN, "comm: out of memory");
     *comm = (struct comm){ .rank = rank, .groups = groups, .channels = channels, .channels_count = channels_count, .index = index, .turn = turn };
@@ -91,14 +98,14 @@ BOOT enum status comm_open(struct comm **out, int32_t rank, int32_t ranks, const
     }
     for (int32_t c = 0; c < channels_count; c++)
         if (channels[c].to == rank) {
-            ASSERT(channels[c].id == c && channels[c].slots >= 1);
+            ASSERT(channels[c].id == c);
+            ASSERT(channels[c].slots >= 1 && (channels[c].slots & (channels[c].slots - 1)) == 0);     /* counts wrap at 2^32 */
             ASSERT(channels[c].slots_offset_bytes + channels[c].slots * channels[c].slot_bytes <= arena.bytes);
             slots[c].slot = arena.base + channels[c].slots_offset_bytes;
         }
-    atomic_fetch_add(&joined, 1);
-    waiter = (struct waiter){ 0 };
-    while (atomic_load(&joined) % ranks != 0)
-        wait_once(&waiter);
+    if (atomic_fetch_add(&joined, 1) + 1 == ranks)
+        signal_raise(&all_joined, 1);
+    signal_wait(&all_joined, 1);
     *out = comm;
     return OK;
 }
@@ -112,9 +119,10 @@ void comm_close(struct comm *comm)
 
 /* A rank inside a collective. */
 struct visit {
+    struct group *group;
     struct member *member;     /* [size] */
     int32_t size, index;
-    uint64_t turn;
+    uint32_t turn;
     int64_t begin;
 };
 
@@ -123,31 +131,28 @@ static struct visit enter(struct comm *comm, struct queue *queue, int32_t group,
 {
     ASSERT(group >= 0 && comm->index[group] >= 0);
     struct visit visit = {
-        .member = members[group], .size = comm->groups[group].size, .index = comm->index[group], .turn = ++comm->turn[group],
+        .group = shared[group], .member = shared[group]->member, .size = comm->groups[group].size, .index = comm->index[group], .turn = ++comm->turn[group],
         .begin = queue_begin(queue),
     };
     struct member *mine = &visit.member[visit.index];
     mine->buffer = buffer;
     mine->size = size;
     mine->operation = operation;
-    atomic_store_explicit(&mine->arrived, visit.turn, memory_order_release);
     int64_t wait = queue_begin(queue);
+    meet(&visit.group->shown, visit.size, visit.turn);
+    queue_end(queue, TIME_WAIT, wait);
     for (int32_t m = 0; m < visit.size; m++) {
-        wait_for(&visit.member[m].arrived, visit.turn);
         ASSERT(visit.member[m].operation == operation);
         ASSERT(visit.member[m].size == size);
     }
-    queue_end(queue, TIME_WAIT, wait);
     return visit;
 }
 
 /* Waits until nobody needs this rank's buffer any more. */
 static void leave(struct queue *queue, struct visit *visit)
 {
-    atomic_store_explicit(&visit->member[visit->index].finished, visit->turn, memory_order_release);
     int64_t wait = queue_begin(queue);
-    for (int32_t m = 0; m < visit->size; m++)
-        wait_for(&visit->member[m].finished, visit->turn);
+    meet(&visit->group->done, visit->size, visit->turn);
     queue_end(queue, TIME_WAIT, wait);
     queue_end(queue, TIME_COMM, visit->begin);
 }
@@ -258,12 +263,11 @@ void comm_send(struct comm *comm, struct queue *queue, int32_t channel, const vo
     const struct comm_channel *shape = &comm->channels[channel];
     ASSERT(shape->from == comm->rank);
     int64_t begin = queue_begin(queue), wait = queue_begin(queue);
-    uint64_t message = atomic_load_explicit(&to->sent, memory_order_relaxed);
-    if (message >= (uint64_t)shape->slots)
-        wait_for(&to->received, message - (uint64_t)shape->slots + 1);
+    uint32_t message = atomic_load_explicit(&to->sent.value, memory_order_relaxed);
+    signal_wait(&to->received, message - (uint32_t)shape->slots + 1);
     queue_end(queue, TIME_WAIT, wait);
-    memcpy(to->slot + (int64_t)(message % (uint64_t)shape->slots) * shape->slot_bytes, buffer, (size_t)bytes);
-    atomic_store_explicit(&to->sent, message + 1, memory_order_release);
+    memcpy(to->slot + (int64_t)(message % (uint32_t)shape->slots) * shape->slot_bytes, buffer, (size_t)bytes);
+    signal_raise(&to->sent, message + 1);
     queue_end(queue, TIME_COMM, begin);
 }
 
@@ -273,10 +277,10 @@ void comm_receive(struct comm *comm, struct queue *queue, int32_t channel, void 
     const struct comm_channel *shape = &comm->channels[channel];
     ASSERT(shape->to == comm->rank);
     int64_t begin = queue_begin(queue), wait = queue_begin(queue);
-    uint64_t message = atomic_load_explicit(&from->received, memory_order_relaxed);
-    wait_for(&from->sent, message + 1);
+    uint32_t message = atomic_load_explicit(&from->received.value, memory_order_relaxed);
+    signal_wait(&from->sent, message + 1);
     queue_end(queue, TIME_WAIT, wait);
-    memcpy(buffer, from->slot + (int64_t)(message % (uint64_t)shape->slots) * shape->slot_bytes, (size_t)bytes);
-    atomic_store_explicit(&from->received, message + 1, memory_order_release);
+    memcpy(buffer, from->slot + (int64_t)(message % (uint32_t)shape->slots) * shape->slot_bytes, (size_t)bytes);
+    signal_raise(&from->received, message + 1);
     queue_end(queue, TIME_COMM, begin);
 }

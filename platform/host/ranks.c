@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/host/wait.h"
 #include "platform/platform.h"
 
 struct life {
@@ -25,6 +26,7 @@ enum status ranks_run(int32_t ranks, enum status (*body)(int32_t rank, void *arg
     struct life *life = calloc((size_t)ranks, sizeof *life);
     if (life == NULL)
         return fail(E_AGAIN, "ranks: out of memory");
+    wait_add_threads(ranks);
     for (int32_t rank = 0; rank < ranks; rank++) {
         life[rank] = (struct life){ .rank = rank, .body = body, .argument = argument };
         int error = pthread_create(&life[rank].thread, NULL, live, &life[rank]);

@@ -19,9 +19,12 @@ struct team {
     void *argument;
     int64_t tasks;
     /* Each counter that several threads write has a cache line of its own. */
-    _Alignas(64) atomic_uint_fast64_t generation;     /* odd bit unused; raised by one a run; UINT64_MAX: close */
+    struct signal generation;                         /* raised by one a run */
+    struct signal done;                               /* raised to the generation by the helper that finishes it last */
     _Alignas(64) atomic_int_fast64_t next;
     _Alignas(64) atomic_int_fast32_t busy;            /* helpers that have not finished this run */
+    uint32_t run;                                     /* the opener's copy of generation */
+    bool closing;
 };
 
 static _Thread_local void *scratch;
@@ -51,16 +54,13 @@ static void *help(void *argument)
     struct team *team = argument;
     bool ready = scratch_reserve();
     ASSERT(ready);
-    for (uint64_t seen = 0;;) {
-        struct waiter waiter = { 0 };
-        uint64_t generation;
-        while ((generation = atomic_load_explicit(&team->generation, memory_order_acquire)) == seen)
-            wait_once(&waiter);
-        if (generation == UINT64_MAX)
+    for (uint32_t run = 1;; run++) {
+        signal_wait(&team->generation, run);
+        if (team->closing)
             return NULL;
-        seen = generation;
         take_tasks(team);
-        atomic_fetch_sub_explicit(&team->busy, 1, memory_order_release);
+        if (atomic_fetch_sub(&team->busy, 1) == 1)
+            signal_raise(&team->done, run);
     }
 }
 
@@ -77,13 +77,15 @@ BOOT enum status team_open(struct team **team, int32_t threads)
         if (error != 0)
             return fail(E_AGAIN, "team: thread %d of %d: %s", i + 1, threads, strerror(error));
     }
+    wait_add_threads(threads - 1);
     *team = t;
     return OK;
 }
 
 void team_close(struct team *team)
 {
-    atomic_store(&team->generation, UINT64_MAX);
+    team->closing = true;
+    signal_raise(&team->generation, team->run + 1);
     for (int32_t i = 1; i < team->threads; i++)
         pthread_join(team->thread[i], NULL);
     free(team);
@@ -106,11 +108,9 @@ void team_run(struct team *team, int64_t tasks, void (*task)(void *argument, int
     team->tasks = tasks;
     atomic_store_explicit(&team->next, 0, memory_order_relaxed);
     atomic_store_explicit(&team->busy, team->threads - 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&team->generation, 1, memory_order_release);
+    signal_raise(&team->generation, ++team->run);
     take_tasks(team);
-    struct waiter waiter = { 0 };
-    while (atomic_load_explicit(&team->busy, memory_order_acquire) != 0)
-        wait_once(&waiter);
+    signal_wait(&team->done, team->run);
 }
 
 void *team_scratch(void)

@@ -1,34 +1,23 @@
-/* wait.h: waiting for another thread without burning the core: spin a little, then yield, then sleep. Any phase; allocates nothing.
+/* wait.h: waiting for another thread: spin while cores suffice, else give the core away and sleep until woken. Any phase; allocates nothing.
  *
- * usage: struct waiter waiter = { 0 }; while (!condition) wait_once(&waiter); */
+ * (1) A signal only rises. (2) Where threads outnumber cores a waiter spins for about a microsecond and then sleeps: yielding instead leaves the
+ *     core to another waiter as often as to one with work. Where they do not, it spins long enough for what a neighbour does in between. */
 #ifndef PLATFORM_HOST_WAIT_H
 #define PLATFORM_HOST_WAIT_H
 
-#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
-#include <time.h>
 
-enum { WAIT_SPINS = 200, WAIT_YIELDS = 20000, WAIT_SLEEP_NS = 50000 };
-
-struct waiter {
-    uint32_t rounds;
+struct signal {
+    _Alignas(64) _Atomic uint32_t value;
+    _Atomic uint32_t sleepers;
 };
 
-/* Ranks may outnumber cores, so the spin is short: about a microsecond. The sleep begins after some 10 ms of yielding, when what is waited for
- * is long in any case. */
-static inline void wait_once(struct waiter *waiter)
-{
-    uint32_t round = waiter->rounds++;
-    if (round < WAIT_SPINS) {
-        __builtin_ia32_pause();
-        return;
-    }
-    if (round < WAIT_SPINS + WAIT_YIELDS) {
-        sched_yield();
-        return;
-    }
-    struct timespec pause = { .tv_nsec = WAIT_SLEEP_NS };
-    nanosleep(&pause, NULL);
-}
+/* Waits until the signal has reached value (compared modulo 2^32, so a count may wrap). What the raiser wrote before is seen afterwards. */
+void signal_wait(struct signal *signal, uint32_t value);
+void signal_raise(struct signal *signal, uint32_t value);
+
+/* Counts threads of this process that wait with signals; called as they start. BOOT. */
+void wait_add_threads(int32_t threads);
 
 #endif

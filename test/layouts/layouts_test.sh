@@ -24,7 +24,7 @@ train() {
     local image=build/host-x$ranks/$layout+seq64+rows1+micro$micro/$model/full/nocturne
     make --no-print-directory -s BOARD=host-x$ranks LAYOUT=$layout MODEL=$model SEQ=64 ROWS=1 MICRO=$micro > $work/$name.log 2>&1 || return 1
     cat > $work/$name.cfg <<CFG
-model = "$PWD/test/golden/$model"; data = "train.pack"; held_out = "held.pack"; output = "$name";
+model = "$PWD/test/golden/$model"; data = "train.pack"; held_out = "held.pack"; output = "$name"; start = "random";
 steps = 20; learning_rate = 3e-3; warmup_steps = 4; evaluate_every = 10; log_every = 1; threads = $threads; output_type = "float32";
 CFG
     $image $work/$name.cfg >> $work/$name.log 2>&1

@@ -1,7 +1,7 @@
 /* share.c: see share.h. Build host. */
 #include "tools/layoutc/share.h"
 
-enum { LOGIT_ROWS_MOST = 128 };
+enum { LOGIT_ROWS_MOST = 256 };
 
 struct share share_of(const struct input *input)
 {
@@ -16,6 +16,6 @@ struct share share_of(const struct input *input)
     s.intermediate = m->intermediate / l->tp;
     s.vocabulary = (m->vocabulary + l->tp - 1) / l->tp;
     s.tokens = l->micro_batch_rows * l->sequence_tokens;
-    s.logit_rows = s.tokens < LOGIT_ROWS_MOST ? s.tokens : LOGIT_ROWS_MOST;
+    s.logit_rows = s.tokens < 2 * LOGIT_ROWS_MOST ? (s.tokens + 1) / 2 : LOGIT_ROWS_MOST;      /* never all of a micro-batch */
     return s;
 }
