@@ -2,15 +2,18 @@
  *
  * (1) The grid of tiles follows from the shape alone. (2) The inner dimension is never cut, so an element is one sum in OpenBLAS's own order.
  * (3) Tiles are few and large: OpenBLAS packs both operands anew in each call. Measured for 512 rows of a 135M-parameter model on two
- *     threads, of the sgemm ceiling: 2 tiles 0.96 to 1.0, 8 tiles 0.85 to 0.93, 64 tiles 0.4 to 0.8. */
+ *     threads, of the sgemm ceiling: 2 tiles 0.96 to 1.0, 8 tiles 0.85 to 0.93, 64 tiles 0.4 to 0.8.
+ * (4) Small tiles never reach OpenBLAS: on processors with AVX-512 it has kernels for them that call malloc, and whose results varied between
+ *     runs. Its limit is 10^6 multiplications. */
 #include <cblas.h>
 
-#include "kernels/host/simd.h"
+#include "kernels/host/tile.h"
 #include "kernels/kernels.h"
 
 #undef I      /* complex.h, through cblas.h */
 
-enum { TILE_MOST = 768, TILE_LEAST = 64, ROWS_MOST = 512, ROWS_OF_INPUT_MOST = 256, GRAIN = 16, SUM_COLUMNS = 256 };
+enum { TILE_MOST = 768, TILE_LEAST = 64, ROWS_MOST = 512, ROWS_OF_INPUT_MOST = 256, GRAIN = 16, SUM_COLUMNS = 256, SMALL_MULTIPLICATIONS = 1000000 };
+_Static_assert(SMALL_MULTIPLICATIONS * sizeof(float) <= TEAM_SCRATCH_BYTES, "a turned operand of a small product fits into the scratch");
 
 enum form { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHT };
 
@@ -46,6 +49,46 @@ static void start_at_bias(const struct product *p, int64_t row_begin, int64_t ro
     }
 }
 
+static void compute_large(const struct product *p, int64_t top, int64_t bottom, int64_t left, int64_t right)
+{
+    int m = (int)(bottom - top), n = (int)(right - left), rows = (int)p->rows, out = (int)p->out, in = (int)p->in;
+    float beta = p->bias != NULL ? 1.0f : p->beta;
+    switch (p->form) {
+    case FORWARD:
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, in, 1.0f, p->x + top * in, in, p->w + left * in, in, beta,
+                    p->y + top * out + left, out);
+        break;
+    case BACKWARD_INPUT:
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, out, 1.0f, p->y + top * out, out, p->w + left, in, beta,
+                    p->x + top * in + left, in);
+        break;
+    case BACKWARD_WEIGHT:
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, rows, 1.0f, p->y + top, out, p->x + left, in, beta,
+                    p->w + top * in + left, in);
+        break;
+    }
+}
+
+static void compute_small(const struct product *p, int64_t top, int64_t bottom, int64_t left, int64_t right)
+{
+    bool accumulate = p->bias != NULL || p->beta != 0.0f;
+    int64_t m = bottom - top, n = right - left;
+    float *turned = team_scratch();
+    switch (p->form) {
+    case FORWARD:
+        tile_transpose(turned, n, p->w + left * p->in, p->in, n, p->in, 1.0f);
+        tile_product(p->y + top * p->out + left, p->out, (struct operand){ p->x + top * p->in, p->in, 1 }, turned, n, m, n, p->in, accumulate);
+        break;
+    case BACKWARD_INPUT:
+        tile_product(p->x + top * p->in + left, p->in, (struct operand){ p->y + top * p->out, p->out, 1 }, p->w + left, p->in, m, n, p->out,
+                     accumulate);
+        break;
+    case BACKWARD_WEIGHT:
+        tile_product(p->w + top * p->in + left, p->in, (struct operand){ p->y + top, 1, p->out }, p->x + left, p->in, m, n, p->rows, accumulate);
+        break;
+    }
+}
+
 static void compute_tile(void *argument, int64_t index)
 {
     const struct product *p = argument;
@@ -55,23 +98,13 @@ static void compute_tile(void *argument, int64_t index)
     simd_part(width, GRAIN, p->tiles_across, index % p->tiles_across, &left, &right);
     if (top >= bottom || left >= right)
         return;
-    int m = (int)(bottom - top), n = (int)(right - left), rows = (int)p->rows, out = (int)p->out, in = (int)p->in;
-    switch (p->form) {
-    case FORWARD:
-        if (p->bias != NULL)
-            start_at_bias(p, top, bottom, left, right);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, in, 1.0f, p->x + top * in, in, p->w + left * in, in,
-                    p->bias != NULL ? 1.0f : p->beta, p->y + top * out + left, out);
-        break;
-    case BACKWARD_INPUT:
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, out, 1.0f, p->y + top * out, out, p->w + left, in, p->beta,
-                    p->x + top * in + left, in);
-        break;
-    case BACKWARD_WEIGHT:
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, n, rows, 1.0f, p->y + top, out, p->x + left, in, p->beta,
-                    p->w + top * in + left, in);
-        break;
-    }
+    if (p->form == FORWARD && p->bias != NULL)
+        start_at_bias(p, top, bottom, left, right);
+    int64_t inner = p->form == FORWARD ? p->in : p->form == BACKWARD_INPUT ? p->out : p->rows;
+    if ((bottom - top) * (right - left) * inner <= SMALL_MULTIPLICATIONS)
+        compute_small(p, top, bottom, left, right);
+    else
+        compute_large(p, top, bottom, left, right);
 }
 
 static void run(struct queue *queue, struct product *p)
