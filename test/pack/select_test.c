@@ -28,7 +28,7 @@ static struct made *make(int files, const bool *held_file, int64_t rows_each, co
     for (int64_t r = 0; r < count; r++) {
         made->rows.row[r] = (struct row){ .file = (uint32_t)(r / rows_each), .uses = uses != NULL ? uses[r] : 1 };
         struct outcome *outcome = &made->outcomes.outcome[r];
-        outcome->refusal.reason = REASON_NONE;
+        outcome->reason = REASON_NONE;
         outcome->identity = identity[r];
         outcome->document = calloc(1, sizeof *outcome->document);
         outcome->documents = 1;

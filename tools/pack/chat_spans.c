@@ -11,8 +11,14 @@ struct place {
     bool said, content, call; /* content and call: bytes of that kind are there */
     bool looped;
     uint32_t said_begin, said_end;
+    uint32_t first_run, last_run; /* of what it says */
     uint32_t loop_begin, loop_end;
 };
+
+static uint32_t run_end(const struct text *text, uint32_t r)
+{
+    return r + 1 < text->runs ? text->run[r + 1].begin : text->length;
+}
 
 static bool is_said(uint32_t origin)
 {
@@ -20,7 +26,7 @@ static bool is_said(uint32_t origin)
     return part == ORIGIN_CONTENT || part == ORIGIN_THOUGHT || part == ORIGIN_CALL;
 }
 
-static void note_run(struct place *place, struct run run, uint32_t end)
+static void note_run(struct place *place, struct run run, uint32_t end, uint32_t index)
 {
     enum origin_part part = ORIGIN_PART(run.origin);
     if (part == ORIGIN_BEGIN && !place->said) { /* the last loop before the words counts: earlier ones only looked */
@@ -32,9 +38,12 @@ static void note_run(struct place *place, struct run run, uint32_t end)
         place->loop_end = run.begin;
     if (!is_said(run.origin))
         return;
-    if (!place->said)
+    if (!place->said) {
         place->said_begin = run.begin;
+        place->first_run = index;
+    }
     place->said = true;
+    place->last_run = index;
     place->said_end = end;
     place->content = place->content || (part == ORIGIN_CONTENT && end > run.begin);
     place->call = place->call || (part == ORIGIN_CALL && end > run.begin);
@@ -44,11 +53,11 @@ static struct place *find_places(struct pool *pool, const struct text *text, siz
 {
     struct place *places = pool_take(pool, messages * sizeof *places);
     for (uint32_t r = 0; r < text->runs; r++) {
-        uint32_t end = r + 1 < text->runs ? text->run[r + 1].begin : text->length;
+        uint32_t end = run_end(text, r);
         uint32_t message = ORIGIN_MESSAGE(text->run[r].origin);
         *tools = *tools || (ORIGIN_PART(text->run[r].origin) == ORIGIN_TOOLS && end > text->run[r].begin);
         if (message >= 1 && message <= messages)
-            note_run(&places[message - 1], text->run[r], end);
+            note_run(&places[message - 1], text->run[r], end, r);
     }
     return places;
 }
@@ -87,21 +96,32 @@ static bool nothing_lost(const json_t *messages, const struct place *places, boo
     return true;
 }
 
-/* The end of the last words of another message before byte, and the beginning of the next after it. */
-static void other_words(const struct text *text, size_t message, uint32_t from, uint32_t to, uint32_t *before, uint32_t *after)
+/* True if run r is words of another message than this. */
+static bool is_others(const struct text *text, uint32_t r, size_t message)
 {
-    *before = 0;
-    *after = text->length;
-    for (uint32_t r = 0; r < text->runs; r++) {
-        uint32_t begin = text->run[r].begin, end = r + 1 < text->runs ? text->run[r + 1].begin : text->length;
-        if (ORIGIN_MESSAGE(text->run[r].origin) == message + 1 || ORIGIN_MESSAGE(text->run[r].origin) == 0)
-            continue;
-        bool words = is_said(text->run[r].origin) && end > begin;
-        if (words && end <= from)
-            *before = end;
-        if (begin >= to && begin < *after && (words || ORIGIN_PART(text->run[r].origin) == ORIGIN_BEGIN))
-            *after = begin;
+    uint32_t origin = text->run[r].origin;
+    return is_said(origin) && ORIGIN_MESSAGE(origin) != message + 1 && run_end(text, r) > text->run[r].begin;
+}
+
+/* Where the last words of another message before this one's end. */
+static uint32_t others_before(const struct text *text, const struct place *place, size_t message)
+{
+    for (uint32_t r = place->first_run; r-- > 0;)
+        if (is_others(text, r, message))
+            return run_end(text, r);
+    return 0;
+}
+
+/* Where the next message begins behind this one's words: its loop or its words. */
+static uint32_t others_after(const struct text *text, const struct place *place, size_t message)
+{
+    for (uint32_t r = place->last_run + 1; r < text->runs; r++) {
+        uint32_t origin = text->run[r].origin;
+        bool begins = ORIGIN_PART(origin) == ORIGIN_BEGIN && ORIGIN_MESSAGE(origin) != message + 1;
+        if (begins || is_others(text, r, message))
+            return text->run[r].begin;
     }
+    return text->length;
 }
 
 /* Behind the generation prompt, or as much of its beginning as can be found, in [low, high): the last of the longest. */
@@ -123,16 +143,12 @@ static uint32_t behind_header(const struct chat *chat, const struct text *text, 
 static bool span_of(const struct chat *chat, const struct text *text, const struct place *place, size_t message, struct span *span,
                     struct jinja_error *error)
 {
-    uint32_t before, after;
-    other_words(text, message, place->said_begin, place->said_end, &before, &after);
-    for (uint32_t r = 0; r < text->runs; r++) {
-        uint32_t begin = text->run[r].begin, end = r + 1 < text->runs ? text->run[r + 1].begin : text->length;
-        if (is_said(text->run[r].origin) && ORIGIN_MESSAGE(text->run[r].origin) != message + 1 && end > begin && begin < place->said_end &&
-            end > place->said_begin) {
+    for (uint32_t r = place->first_run; r < place->last_run; r++)
+        if (is_others(text, r, message)) {
             snprintf(error->text, sizeof error->text, "the template mixes the words of several messages");
             return false;
         }
-    }
+    uint32_t before = others_before(text, place, message);
     uint32_t low = place->looped && place->loop_begin > before ? place->loop_begin : before;
     span->begin = behind_header(chat, text, low, place->said_begin);
     if (span->begin == low && !(place->looped && low == place->loop_begin)) {
@@ -141,7 +157,7 @@ static bool span_of(const struct chat *chat, const struct text *text, const stru
         return false;
     }
     span->said_end = place->said_end;
-    span->limit = after;
+    span->limit = others_after(text, place, message);
     span->end = place->said_end;
     span->message = (int32_t)message;
     return true;

@@ -11,7 +11,9 @@ void outcome_close(struct outcome *outcome)
     for (uint32_t d = 0; d < outcome->documents; d++)
         free((void *)(uintptr_t)outcome->document[d].token);
     free(outcome->document);
+    free(outcome->refusal);
     outcome->document = NULL;
+    outcome->refusal = NULL;
     outcome->documents = outcome->room = 0;
 }
 
@@ -114,13 +116,13 @@ static bool encode_chat(struct worker *worker, const struct text *text, struct o
     struct tokens tokens;
     const struct tokenizer *tokenizer = worker->options->tokenizer;
     worker->count = 0;
-    if (!encode(worker, text->bytes, text->length, false, &tokens, &outcome->refusal))
+    if (!encode(worker, text->bytes, text->length, false, &tokens, &worker->refusal))
         return false;
     bool control = false;
     for (int64_t t = 0; t < tokens.count && !control; t++)
         control = tokenizer_special(tokenizer, tokens.id[t]) && is_said(text, &tokens, t);
     if (control && worker->options->control == CONTROL_REFUSE)
-        return refuse(&outcome->refusal, BROKEN_CONTROL, "a message holds the text of a special token; --control text keeps it as text");
+        return refuse(&worker->refusal, BROKEN_CONTROL, "a message holds the text of a special token; --control text keeps it as text");
     outcome->notes |= (uint64_t)control << NOTED_CONTROL;
     if (!control || worker->options->control == CONTROL_TOKEN) {
         scratch_put(worker, tokens.id, tokens.begin, tokens.count, 0, false);
@@ -143,7 +145,7 @@ static bool encode_chat(struct worker *worker, const struct text *text, struct o
     begin[own.count] = text->length;
     for (int64_t t = 0; t <= own.count; t++) {
         if (begin[t] > at) {
-            if (!encode(worker, text->bytes + at, begin[t] - at, true, &tokens, &outcome->refusal))
+            if (!encode(worker, text->bytes + at, begin[t] - at, true, &tokens, &worker->refusal))
                 return false;
             scratch_put(worker, tokens.id, tokens.begin, tokens.count, at, false);
         }
@@ -157,11 +159,24 @@ static bool encode_chat(struct worker *worker, const struct text *text, struct o
 
 /* ---- conversations ---- */
 
+/* The first token from low on that begins at byte or later. */
+static int64_t token_at(const struct worker *worker, int64_t low, uint32_t byte)
+{
+    int64_t high = worker->count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (worker->begin[middle] < byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void learn_span(struct worker *worker, const struct span *span)
 {
-    for (int64_t t = 0; t < worker->count; t++)
-        if (worker->begin[t] >= span->begin && worker->begin[t] < span->end)
-            worker->learned[t] = 1;
+    for (int64_t t = token_at(worker, 0, span->begin); t < worker->count && worker->begin[t] < span->end; t++)
+        worker->learned[t] = 1;
 }
 
 /* At a cut before token at: the end of a turn is not learned unless all of it is there. */
@@ -189,11 +204,11 @@ static bool make_chat(struct worker *worker, const struct example *example, stru
     const struct chat *chat = worker->options->chat;
     size_t messages = json_array_size(example->messages);
     if (chat_name(chat) == NULL)
-        return refuse(&outcome->refusal, BROKEN_NO_TEMPLATE, "the model brings no chat template: --template says which to take");
+        return refuse(&worker->refusal, BROKEN_NO_TEMPLATE, "the model brings no chat template: --template says which to take");
     if (!chat_render(chat, &worker->pool, example->messages, example->tools, false, &text, &error))
-        return refuse(&outcome->refusal, BROKEN_TEMPLATE, "template line %d: %.150s", error.line, error.text);
+        return refuse(&worker->refusal, BROKEN_TEMPLATE, "template line %d: %.150s", error.line, error.text);
     if (!chat_spans(chat, &worker->pool, &text, example->messages, example->tools != NULL, &span, &spans, &error))
-        return refuse(&outcome->refusal, DROPPED_LEFT_OUT, "%.190s", error.text);
+        return refuse(&worker->refusal, DROPPED_LEFT_OUT, "%.190s", error.text);
     if (!encode_chat(worker, &text, outcome))
         return false;
     const struct tokens tokens = { .id = worker->token, .begin = worker->begin, .count = worker->count };
@@ -202,23 +217,22 @@ static bool make_chat(struct worker *worker, const struct example *example, stru
         if (is_learned(worker, example, span[s].message, s == spans - 1))
             learn_span(worker, &span[s]);
     }
-    outcome->tokens += worker->count;
     int64_t all = learned_end(worker, worker->count), at = all;
     const char *role = json_string_value(json_object_get(json_array_get(example->messages, messages - 1), "role"));
     if (all == 0)
-        return refuse(&outcome->refusal, DROPPED_NO_TARGET,
+        return refuse(&worker->refusal, DROPPED_NO_TARGET,
                       spans == 0 ? "no message of the assistant" : "no message of the assistant is to be learned");
     if (strcmp(role, "assistant") != 0)
         outcome->notes |= 1ull << NOTED_LAST_TURN;
     if (all > worker->options->sequence_tokens) {
         if (worker->options->too_long == LONG_DROP)
-            return refuse(&outcome->refusal, DROPPED_LONG, "%lld tokens", (long long)all);
+            return refuse(&worker->refusal, DROPPED_LONG, "%lld tokens", (long long)all);
         at = whole_characters(worker, text.bytes, worker->options->sequence_tokens);
         for (int s = 0; s < spans; s++)
             forget_cut_end(worker, &span[s], at);
         at = learned_end(worker, at);
         if (at == 0)
-            return refuse(&outcome->refusal, DROPPED_CUT, "%lld tokens, the assistant speaks after the first %u", (long long)all,
+            return refuse(&worker->refusal, DROPPED_CUT, "%lld tokens, the assistant speaks after the first %u", (long long)all,
                           worker->options->sequence_tokens);
         outcome->notes |= 1ull << NOTED_CUT;
     }
@@ -259,16 +273,16 @@ static bool make_text(struct worker *worker, const struct example *example, stru
     uint32_t bytes = (uint32_t)json_string_length(example->text);
     int32_t prefixes = tokenizer_prefix(options->tokenizer, prefix), suffixes = tokenizer_suffix(options->tokenizer, suffix);
     if (bytes == 0)
-        return refuse(&outcome->refusal, DROPPED_EMPTY, "an empty text");
-    if (!encode(worker, text, bytes, false, &tokens, &outcome->refusal))
+        return refuse(&worker->refusal, DROPPED_EMPTY, "an empty text");
+    if (!encode(worker, text, bytes, false, &tokens, &worker->refusal))
         return false;
     bool control = false;
     for (int64_t t = 0; t < tokens.count && !control; t++)
         control = tokenizer_special(options->tokenizer, tokens.id[t]);
     if (control && options->control == CONTROL_REFUSE)
-        return refuse(&outcome->refusal, BROKEN_CONTROL, "the text holds a special token; --control text keeps it as text");
+        return refuse(&worker->refusal, BROKEN_CONTROL, "the text holds a special token; --control text keeps it as text");
     outcome->notes |= (uint64_t)control << NOTED_CONTROL;
-    if (control && options->control == CONTROL_TEXT && !encode(worker, text, bytes, true, &tokens, &outcome->refusal))
+    if (control && options->control == CONTROL_TEXT && !encode(worker, text, bytes, true, &tokens, &worker->refusal))
         return false;
     bool has_prefix = tokens.count >= prefixes && memcmp(tokens.id, prefix, (size_t)prefixes * sizeof *prefix) == 0;
     worker->count = 0;
@@ -284,11 +298,10 @@ static bool make_text(struct worker *worker, const struct example *example, stru
         scratch_put(worker, &eos, NULL, 1, bytes, true);
     for (int32_t p = 0; p < prefixes && p < worker->count; p++)
         worker->learned[p] = 0;
-    outcome->tokens += worker->count;
     if (worker->count > options->sequence_tokens && options->too_long == LONG_DROP)
-        return refuse(&outcome->refusal, DROPPED_LONG, "%lld tokens", (long long)worker->count);
+        return refuse(&worker->refusal, DROPPED_LONG, "%lld tokens", (long long)worker->count);
     if (learned_end(worker, worker->count) == 0)
-        return refuse(&outcome->refusal, DROPPED_NO_TARGET, "a text of %lld tokens", (long long)worker->count);
+        return refuse(&worker->refusal, DROPPED_NO_TARGET, "a text of %lld tokens", (long long)worker->count);
     keep_pieces(worker, text, outcome, prefixes);
     return true;
 }
@@ -301,27 +314,26 @@ static bool make_tokens(struct worker *worker, const struct example *example, st
     int32_t vocabulary = tokenizer_vocabulary(worker->options->tokenizer);
     worker->count = 0;
     if (example->labels != NULL && json_array_size(example->labels) != count)
-        return refuse(&outcome->refusal, BROKEN_TOKENS, "%zu input_ids and %zu labels", count, json_array_size(example->labels));
+        return refuse(&worker->refusal, BROKEN_TOKENS, "%zu input_ids and %zu labels", count, json_array_size(example->labels));
     for (size_t i = 0; i < count; i++) {
         const json_t *id = json_array_get(example->ids, i), *label = json_array_get(example->labels, i);
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= vocabulary)
-            return refuse(&outcome->refusal, BROKEN_TOKENS, "input_ids[%zu] is no id: right is 0 to %d", i, vocabulary - 1);
+            return refuse(&worker->refusal, BROKEN_TOKENS, "input_ids[%zu] is no id: right is 0 to %d", i, vocabulary - 1);
         bool learned = label == NULL || json_integer_value(label) != -100;
         if (label != NULL && (!json_is_integer(label) || (learned && json_integer_value(label) != json_integer_value(id))))
-            return refuse(&outcome->refusal, BROKEN_TOKENS, "labels[%zu] is neither -100 nor the token of its place", i);
+            return refuse(&worker->refusal, BROKEN_TOKENS, "labels[%zu] is neither -100 nor the token of its place", i);
         int32_t token = (int32_t)json_integer_value(id);
         scratch_put(worker, &token, NULL, 1, (uint32_t)i, learned);
     }
-    outcome->tokens += worker->count;
     int64_t all = learned_end(worker, worker->count), at = all;
     if (all > worker->options->sequence_tokens) {
         if (worker->options->too_long == LONG_DROP)
-            return refuse(&outcome->refusal, DROPPED_LONG, "%lld tokens", (long long)all);
+            return refuse(&worker->refusal, DROPPED_LONG, "%lld tokens", (long long)all);
         at = learned_end(worker, worker->options->sequence_tokens);
         outcome->notes |= 1ull << NOTED_CUT;
     }
     if (at == 0)
-        return refuse(&outcome->refusal, all > 0 ? DROPPED_CUT : DROPPED_NO_TARGET, "%lld tokens", (long long)worker->count);
+        return refuse(&worker->refusal, all > 0 ? DROPPED_CUT : DROPPED_NO_TARGET, "%lld tokens", (long long)worker->count);
     keep(worker, outcome, 0, at);
     return true;
 }
@@ -392,7 +404,7 @@ void document_make(struct worker *worker, const struct examples *examples, struc
         const struct example *example = &examples->example[i];
         hash_example(state, example);
         if (example->kind == EXAMPLE_CHAT && says_nothing(example))
-            good = refuse(&outcome->refusal, DROPPED_EMPTY, "the assistant's answer is empty");
+            good = refuse(&worker->refusal, DROPPED_EMPTY, "the assistant's answer is empty");
         else if (example->kind == EXAMPLE_CHAT)
             good = make_chat(worker, example, outcome);
         else

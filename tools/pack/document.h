@@ -27,14 +27,14 @@ struct document_options {
     uint64_t seed;
 };
 
-/* What became of one row. */
+/* What became of one row. Small, for there is one for each. */
 struct outcome {
-    struct refusal refusal;         /* reason REASON_NONE: kept */
-    struct pack_document *document; /* [documents]; token and learned lie behind one another in one malloc'd block each */
+    enum reason reason; /* why it was refused; REASON_NONE: it was not */
     uint32_t documents, room;
-    uint64_t notes;    /* bit r: enum reason r was noted */
-    uint64_t identity; /* hash of what the row says: the same under any tokenizer and template */
-    int64_t tokens;    /* before anything was cut or dropped */
+    struct pack_document *document; /* [documents]; token and learned lie behind one another in one malloc'd block each */
+    struct refusal *refusal;        /* malloc'd; NULL where there is no more to say */
+    uint64_t notes;                 /* bit r: enum reason r was noted */
+    uint64_t identity;              /* hash of what the row says: the same under any tokenizer and template */
 };
 void outcome_close(struct outcome *outcome);
 
@@ -42,7 +42,8 @@ struct worker {
     const struct document_options *options;
     struct encoder *encoder;
     struct pool pool;
-    int32_t *token; /* scratch */
+    struct refusal refusal; /* of the row at hand */
+    int32_t *token;         /* scratch */
     uint32_t *begin;
     uint8_t *learned;
     int64_t count, room;
@@ -50,7 +51,7 @@ struct worker {
 MUST_USE enum status worker_open(struct worker *worker, const struct document_options *options);
 void worker_close(struct worker *worker);
 
-/* Makes the documents of one row's examples. */
+/* Makes the documents of one row's examples; or none, with worker->refusal filled. */
 void document_make(struct worker *worker, const struct examples *examples, struct outcome *outcome);
 
 #endif

@@ -137,10 +137,15 @@ const struct text *text_cut(struct pool *pool, const struct text *text, size_t b
 
 uint32_t text_origin(const struct text *text, size_t byte)
 {
-    uint32_t origin = ORIGIN_TEMPLATE;
-    for (uint32_t r = 0; r < text->runs && text->run[r].begin <= byte; r++)
-        origin = text->run[r].origin;
-    return origin;
+    uint32_t low = 0, high = text->runs; /* the first run that begins behind byte */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (text->run[middle].begin <= byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? text->run[low - 1].origin : ORIGIN_TEMPLATE;
 }
 
 /* Texts are valid UTF-8: they come from JSON, and templates are checked when they are opened. */

@@ -32,10 +32,10 @@ void report_count(const struct rows *rows, const struct outcomes *outcomes, stru
     *counts = (struct counts){ .rows = outcomes->count };
     for (int64_t r = 0; r < outcomes->count; r++) {
         const struct outcome *outcome = &outcomes->outcome[r];
-        if (outcome->refusal.reason != REASON_NONE) {
-            count_reason(counts, outcome->refusal.reason, r);
-            counts->broken += REASON_IS_BROKEN(outcome->refusal.reason);
-            counts->dropped += !REASON_IS_BROKEN(outcome->refusal.reason);
+        if (outcome->reason != REASON_NONE) {
+            count_reason(counts, outcome->reason, r);
+            counts->broken += REASON_IS_BROKEN(outcome->reason);
+            counts->dropped += !REASON_IS_BROKEN(outcome->reason);
             continue;
         }
         counts->kept++;
@@ -59,8 +59,8 @@ static void print_place(const struct rows *rows, const struct row *row, const st
 {
     const struct file *file = &rows->file[row->file];
     print_safe(file->path);
-    printf(":%" PRIu64, row->line + (refusal->line > 1 ? (uint64_t)refusal->line - 1 : 0));
-    if (refusal->column > 0)
+    printf(":%" PRIu64, row->line + (refusal != NULL && refusal->line > 1 ? (uint64_t)refusal->line - 1 : 0));
+    if (refusal != NULL && refusal->column > 0)
         printf(":%d", refusal->column);
     if (file->form == FILE_ARRAY)
         printf(" (element %" PRIu64 ")", row->number);
@@ -73,10 +73,10 @@ static void print_reason(const struct rows *rows, const struct outcomes *outcome
     printf("  %-44s %10s\n", reason_text(reason), report_number(counts->reason[reason]));
     for (int i = 0; i < EXAMPLES_SHOWN && i < counts->reason[reason] && reason != DROPPED_SHARE; i++) {
         int64_t r = counts->example[reason][i];
-        const struct refusal *refusal = &outcomes->outcome[r].refusal;
+        const struct refusal *refusal = outcomes->outcome[r].refusal;
         printf("      ");
         print_place(rows, &rows->row[r], refusal);
-        if (refusal->reason == reason && refusal->detail[0] != '\0') {
+        if (refusal != NULL && refusal->reason == reason && refusal->detail[0] != '\0') {
             printf("  ");
             print_safe(refusal->detail);
         }
@@ -117,4 +117,5 @@ void report_product(const struct product *product)
     printf("\n  %s rows as %s documents: %s tokens, %s targets; %s packed rows of %s, fill %.1f %%\n", report_number(selection->rows),
            report_number((int64_t)selection->documents), report_number(selection->tokens), report_number(selection->targets),
            report_number((int64_t)product->rows), report_number(product->sequence_tokens), 100.0 * (double)selection->tokens / room);
+    printf("  steps of an epoch: %s / rows of a global batch, rounded up\n", report_number((int64_t)product->rows));
 }

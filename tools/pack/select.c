@@ -5,7 +5,7 @@
 
 static bool is_kept(const struct outcome *outcome)
 {
-    return outcome->refusal.reason == REASON_NONE && outcome->documents > 0;
+    return outcome->reason == REASON_NONE && outcome->documents > 0;
 }
 
 static void put(struct selection *selection, const struct outcome *outcome)

@@ -19,27 +19,35 @@ struct work {
     char message[256]; /* what it said, for the caller's thread */
 };
 
+/* Reads a row and makes its documents; false with worker->refusal filled. */
+static bool try_row(struct work *work, struct worker *worker, const struct row *row, struct outcome *outcome)
+{
+    struct examples examples = { 0 };
+    if (row->fault != NULL)
+        return refuse(&worker->refusal, strcmp(row->fault, ROW_TOO_LONG) == 0 ? BROKEN_LENGTH : BROKEN_FILE, "%s", row->fault);
+    const char *data = row_data(work->rows, row);
+    bool text = work->rows->file[row->file].form == FILE_TEXT;
+    bool good = text ? form_read_text(data, row->bytes, &examples, &worker->refusal)
+                     : form_read(work->form, data, row->bytes, &examples, &worker->refusal);
+    if (good)
+        document_make(worker, &examples, outcome);
+    examples_close(&examples);
+    return worker->refusal.reason == REASON_NONE;
+}
+
 static void make_row(struct work *work, struct worker *worker, int64_t r)
 {
     const struct row *row = &work->rows->row[r];
     struct outcome *outcome = &work->outcomes->outcome[r];
-    struct examples examples = { 0 };
-    outcome->refusal.reason = REASON_NONE;
-    if (row->uses == 0) {
-        refuse(&outcome->refusal, DROPPED_SHARE, "%s", "");
+    outcome->reason = DROPPED_SHARE;
+    if (row->uses == 0)
         return;
+    worker->refusal = (struct refusal){ .reason = REASON_NONE };
+    if (!try_row(work, worker, row, outcome)) {
+        outcome->refusal = memory_take(sizeof *outcome->refusal);
+        *outcome->refusal = worker->refusal;
     }
-    if (row->fault != NULL) {
-        refuse(&outcome->refusal, strcmp(row->fault, ROW_TOO_LONG) == 0 ? BROKEN_LENGTH : BROKEN_FILE, "%s", row->fault);
-        return;
-    }
-    const char *data = row_data(work->rows, row);
-    bool text = work->rows->file[row->file].form == FILE_TEXT;
-    bool good = text ? form_read_text(data, row->bytes, &examples, &outcome->refusal)
-                     : form_read(work->form, data, row->bytes, &examples, &outcome->refusal);
-    if (good)
-        document_make(worker, &examples, outcome);
-    examples_close(&examples);
+    outcome->reason = worker->refusal.reason;
     for (uint32_t d = 0; d < outcome->documents; d++)
         outcome->document[d].source = (struct pack_source){ .file = row->file, .line = row->number };
 }
