@@ -156,6 +156,11 @@ $(BUILD)/test/%: $(BUILD)/lib/test/%.o $(TEST_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
 
+# Tests of tables make them in their own process.
+$(BUILD)/test/tables/%: $(BUILD)/lib/test/tables/%.o $(TEST_LIBRARY) $(LAYOUTC_LIBRARY) $(VERIFY_LIBRARY) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
+
 ## setup: installs the packages that the build needs and this machine lacks
 .PHONY: setup
 setup:

@@ -75,9 +75,11 @@ void status_program(const char *name)
     program = name;
 }
 
-void status_quiet(bool quiet)
+bool status_quiet(bool quiet)
 {
+    bool before = silent;
     silent = quiet;
+    return before;
 }
 
 void assert_failed(const char *condition, const char *file, int line)

@@ -58,8 +58,9 @@ const char *status_message(void);
 /* Names the program in messages; name must outlive the program. */
 void status_program(const char *name);
 
-/* Quiet: fail() and note() keep their message for status_message but print nothing. For tests of refusals. */
-void status_quiet(bool quiet);
+/* Quiet: fail() and note() keep their message for status_message but print nothing. For tests of refusals, and for whoever tries what may
+ * be refused. Returns what it was before. */
+bool status_quiet(bool quiet);
 
 _Noreturn void assert_failed(const char *condition, const char *file, int line);
 

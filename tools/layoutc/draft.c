@@ -10,41 +10,41 @@
 #include "tools/layoutc/schedule.h"
 #include "tools/layoutc/shards.h"
 
-struct pool_block {
-    struct pool_block *before;
+struct block {
+    struct block *before;
     _Alignas(16) uint8_t bytes[];
 };
 
-void *pool_take(struct pool *pool, int64_t count, int64_t bytes)
+void *blocks_take(struct blocks *blocks, int64_t count, int64_t bytes)
 {
-    ASSERT(count >= 0 && bytes > 0 && count <= (INT64_MAX - (int64_t)sizeof(struct pool_block)) / bytes);
-    struct pool_block *block = calloc(1, sizeof *block + (size_t)(count * bytes));
+    ASSERT(count >= 0 && bytes > 0 && count <= (INT64_MAX - (int64_t)sizeof(struct block)) / bytes);
+    struct block *block = calloc(1, sizeof *block + (size_t)(count * bytes));
     if (block == NULL)
         exit(fail(E_AGAIN, "no memory for %lld bytes", (long long)(count * bytes)));
-    block->before = pool->last;
-    pool->last = block;
+    block->before = blocks->last;
+    blocks->last = block;
     return block->bytes;
 }
 
-char *pool_text(struct pool *pool, const char *format, ...)
+char *blocks_text(struct blocks *blocks, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
     ASSERT(length >= 0);
-    char *text = pool_take(pool, length + 1, 1);
+    char *text = blocks_take(blocks, length + 1, 1);
     va_start(arguments, format);
     vsnprintf(text, (size_t)length + 1, format, arguments);
     va_end(arguments);
     return text;
 }
 
-void pool_free(struct pool *pool)
+void blocks_free(struct blocks *blocks)
 {
-    while (pool->last != NULL) {
-        struct pool_block *block = pool->last;
-        pool->last = block->before;
+    while (blocks->last != NULL) {
+        struct block *block = blocks->last;
+        blocks->last = block->before;
         free(block);
     }
 }
@@ -69,5 +69,5 @@ enum status draft_make(struct draft *draft, const struct input *input)
 
 void draft_free(struct draft *draft)
 {
-    pool_free(&draft->pool);
+    blocks_free(&draft->blocks);
 }

@@ -1,6 +1,6 @@
 /* draft.h: the tables in the making, handed from pass to pass, and the memory that they lie in.
  *
- * (1) All memory belongs to the draft's pool and lives until draft_free.
+ * (1) All memory belongs to the draft and lives until draft_free.
  * (2) Passes run in the order of draft.c; each fills fields that no other writes. */
 #ifndef TOOLS_LAYOUTC_DRAFT_H
 #define TOOLS_LAYOUTC_DRAFT_H
@@ -9,22 +9,22 @@
 #include "tools/layoutc/input.h"
 #include "tools/layoutc/share.h"
 
-struct pool_block;
-struct pool {
-    struct pool_block *last;
+struct block;
+struct blocks {
+    struct block *last;
 };
 
 /* count * bytes of zeroed memory; ends the program with E_AGAIN where there is none. */
-void *pool_take(struct pool *pool, int64_t count, int64_t bytes);
-char *pool_text(struct pool *pool, const char *format, ...) PRINTF(2, 3);
-void pool_free(struct pool *pool);
+void *blocks_take(struct blocks *blocks, int64_t count, int64_t bytes);
+char *blocks_text(struct blocks *blocks, const char *format, ...) PRINTF(2, 3);
+void blocks_free(struct blocks *blocks);
 
 enum { WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES }; /* kinds of step that use BUFFER_WORK */
 
 struct draft {
     const struct input *input;
     struct share share;
-    struct pool pool;
+    struct blocks blocks;
 
     /* groups.c */
     struct rank_row *row; /* [share.ranks] */

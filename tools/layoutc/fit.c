@@ -13,9 +13,9 @@ enum { CHANGE_BYTES = 128, LARGEST = 3, SEQUENCE_LEAST_TOKENS = 64 };
 static bool fits(const struct input *input)
 {
     struct draft draft;
-    status_quiet(true);
+    bool quiet = status_quiet(true);
     bool right = draft_make_any_size(&draft, input) == OK && draft.arena_bytes <= input->board.device_memory_bytes;
-    status_quiet(false);
+    status_quiet(quiet);
     draft_free(&draft);
     return right;
 }

@@ -124,10 +124,10 @@ void groups_make(struct draft *draft)
 {
     const struct layout_input *l = &draft->input->layout;
     int64_t ranks = draft->share.ranks;
-    draft->row = pool_take(&draft->pool, ranks, sizeof *draft->row);
-    draft->group = pool_take(&draft->pool, 1 + 4 * ranks, sizeof *draft->group);
-    draft->member = pool_take(&draft->pool, 5 * ranks, sizeof *draft->member);
-    draft->channel = pool_take(&draft->pool, 2 * ranks, sizeof *draft->channel);
+    draft->row = blocks_take(&draft->blocks, ranks, sizeof *draft->row);
+    draft->group = blocks_take(&draft->blocks, 1 + 4 * ranks, sizeof *draft->group);
+    draft->member = blocks_take(&draft->blocks, 5 * ranks, sizeof *draft->member);
+    draft->channel = blocks_take(&draft->blocks, 2 * ranks, sizeof *draft->channel);
     for (int64_t rank = 0; rank < ranks; rank++) {
         struct rank_row *row = &draft->row[rank];
         struct place at = place_of(l, rank);

@@ -118,9 +118,9 @@ struct height {
 static struct height place_program(struct draft *draft, struct buffer *first, int32_t count, int32_t steps, int64_t base)
 {
     static int (*const orders[])(const void *, const void *) = { larger_first, longer_first, born_first };
-    struct buffer **buffer = pool_take(&draft->pool, count, sizeof(struct buffer *));
-    struct buffer **placed = pool_take(&draft->pool, count, sizeof(struct buffer *));
-    int64_t *best = pool_take(&draft->pool, count, sizeof *best), *change = pool_take(&draft->pool, steps + 1LL, sizeof *change);
+    struct buffer **buffer = blocks_take(&draft->blocks, count, sizeof(struct buffer *));
+    struct buffer **placed = blocks_take(&draft->blocks, count, sizeof(struct buffer *));
+    int64_t *best = blocks_take(&draft->blocks, count, sizeof *best), *change = blocks_take(&draft->blocks, steps + 1LL, sizeof *change);
     for (int32_t i = 0; i < count; i++)
         buffer[i] = &first[i];
     struct height height = { .placed = INT64_MAX, .bound = bound_of(buffer, count, steps, change) };
@@ -168,7 +168,7 @@ static int64_t slots_offset(const struct draft *draft, int32_t pp)
 void place_make(struct draft *draft)
 {
     const struct layout_input *l = &draft->input->layout;
-    int64_t *slots = pool_take(&draft->pool, l->pp, sizeof *slots);
+    int64_t *slots = blocks_take(&draft->blocks, l->pp, sizeof *slots);
     for (int32_t s = 0; s < l->pp; s++) {
         place_stage(draft, s);
         slots[s] = slots_offset(draft, s);

@@ -242,14 +242,14 @@ static void optimize(struct builder *b)
 static void begin_program(struct builder *b, int64_t micro_batches, int64_t steps_most)
 {
     int64_t residuals = micro_batches * (b->stage->layers + 1);
-    struct pool *pool = &b->draft->pool;
-    b->step = pool_take(pool, steps_most, sizeof *b->step);
+    struct blocks *blocks = &b->draft->blocks;
+    b->step = blocks_take(blocks, steps_most, sizeof *b->step);
     b->steps_most = (int32_t)steps_most;
     b->steps = 0;
-    b->batch = pool_take(pool, micro_batches, sizeof *b->batch);
-    b->gradient = pool_take(pool, micro_batches, sizeof *b->gradient);
-    b->residual = pool_take(pool, residuals, sizeof *b->residual);
-    b->saved = pool_take(pool, residuals, sizeof *b->saved);
+    b->batch = blocks_take(blocks, micro_batches, sizeof *b->batch);
+    b->gradient = blocks_take(blocks, micro_batches, sizeof *b->gradient);
+    b->residual = blocks_take(blocks, residuals, sizeof *b->residual);
+    b->saved = blocks_take(blocks, residuals, sizeof *b->saved);
     for (int64_t i = 0; i < micro_batches; i++)
         b->batch[i] = b->gradient[i] = NONE;
     for (int64_t i = 0; i < residuals; i++)
@@ -261,7 +261,7 @@ static void build_training(struct builder *b)
 {
     const struct layout_input *l = &b->draft->input->layout;
     int64_t cells = 2 * l->micro_batches;
-    struct cell *cell = pool_take(&b->draft->pool, cells, sizeof *cell);
+    struct cell *cell = blocks_take(&b->draft->blocks, cells, sizeof *cell);
     order_cells(cell, l, b->pp);
     begin_program(b, l->micro_batches, l->micro_batches * (2LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
     for (int32_t i = 0; i < b->stage->buckets; i++)
@@ -296,7 +296,7 @@ void schedule_make(struct draft *draft)
         struct stage *stage = &draft->stage[s];
         int64_t most = 7 + (input->layout.micro_batches + 1) * (2LL * stage->layers + 3) + 2;
         struct builder b = { .draft = draft, .stage = stage, .pp = s, .buffers_most = (int32_t)most };
-        b.buffer = draft->buffer[s] = pool_take(&draft->pool, most, sizeof *b.buffer);
+        b.buffer = draft->buffer[s] = blocks_take(&draft->blocks, most, sizeof *b.buffer);
         add_whole_program_buffers(&b);
         build_training(&b);
         build_evaluation(&b);

@@ -76,7 +76,7 @@ static void put(struct builder *b, struct shard shard)
 
 static const char *name_of(struct builder *b, int32_t layer, const char *tail)
 {
-    return layer == NONE ? tail : pool_text(&b->draft->pool, "model.layers.%d.%s", (int)layer, tail);
+    return layer == NONE ? tail : blocks_text(&b->draft->blocks, "model.layers.%d.%s", (int)layer, tail);
 }
 
 /* A matrix or bias whose rows (outputs) are dealt out over TP; local rows of one rank, held by `copies` neighbours. */
@@ -143,7 +143,7 @@ static void put_layer(struct builder *b, int32_t layer)
     const struct model_input *m = &b->draft->input->model;
     const struct share *s = &b->draft->share;
     int64_t c = m->hidden, d = m->head_dim, q = m->heads * d, kv = m->kv_heads * d, q_local = s->heads * d, kv_local = s->kv_heads * d;
-    begin_bucket(b, pool_text(&b->draft->pool, "layer %d", (int)layer));
+    begin_bucket(b, blocks_text(&b->draft->blocks, "layer %d", (int)layer));
     put_norm(b, PARAMETER_ATTENTION_NORM, layer, "input_layernorm.weight", c, COPIES_EQUAL);
     begin_run(b);
     put_rows(b, PARAMETER_Q, layer, "self_attn.q_proj.weight", q, c, q_local, 1);
@@ -213,10 +213,10 @@ static void make_stage(struct draft *draft, int32_t pp)
     struct builder b = {
         .draft = draft,
         .pp = pp,
-        .shard = pool_take(&draft->pool, shards_most, sizeof *b.shard),
-        .bucket = pool_take(&draft->pool, stage->layers + 2, sizeof *b.bucket),
+        .shard = blocks_take(&draft->blocks, shards_most, sizeof *b.shard),
+        .bucket = blocks_take(&draft->blocks, stage->layers + 2, sizeof *b.bucket),
     };
-    draft->parameter_offset[pp] = pool_take(&draft->pool, offsets, sizeof(int64_t));
+    draft->parameter_offset[pp] = blocks_take(&draft->blocks, offsets, sizeof(int64_t));
     for (int64_t i = 0; i < offsets; i++)
         draft->parameter_offset[pp][i] = NONE;
     if (stage->embeds)
@@ -240,9 +240,9 @@ static void make_stage(struct draft *draft, int32_t pp)
 void shards_make(struct draft *draft)
 {
     int32_t pp = (int32_t)draft->input->layout.pp;
-    draft->stage = pool_take(&draft->pool, pp, sizeof *draft->stage);
-    draft->buffer = pool_take(&draft->pool, pp, sizeof *draft->buffer);
-    draft->parameter_offset = pool_take(&draft->pool, pp, sizeof *draft->parameter_offset);
+    draft->stage = blocks_take(&draft->blocks, pp, sizeof *draft->stage);
+    draft->buffer = blocks_take(&draft->blocks, pp, sizeof *draft->buffer);
+    draft->parameter_offset = blocks_take(&draft->blocks, pp, sizeof *draft->parameter_offset);
     spread_layers(draft);
     for (int32_t s = 0; s < pp; s++)
         make_stage(draft, s);

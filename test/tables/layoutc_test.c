@@ -1,0 +1,424 @@
+/* layoutc_test.c: what layoutc derives, against figures that were worked out by other means, and what it refuses. */
+#include "test/tables/samples.h"
+#include "tools/layoutc/emit.h"
+#include "tools/layoutc/groups.h"
+#include "tools/layoutc/order.h"
+#include "tools/layoutc/report.h"
+
+/* tiny-llama at 256 tokens a row, as the shipped layouts cut it. */
+static struct input tiny(int tp, int pp, int dp)
+{
+    struct input in = *sample(0);
+    in.board.devices_per_node = in.board.link_group_devices = (int64_t)tp * pp * dp;
+    in.layout.tp = tp;
+    in.layout.pp = pp;
+    in.layout.dp = dp;
+    in.layout.micro_batches = 8 / dp;
+    in.layout.micro_batch_rows = 1;
+    in.layout.sequence_tokens = 256;
+    return in;
+}
+
+/* ---- ranks and stages ---- */
+
+TEST(tp_varies_fastest_then_cp_dp_pp)
+{
+    struct input in = tiny(2, 2, 2);
+    struct draft draft;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    const struct rank_row *row = &draft.row[5];
+    EXPECT(row->pp == 1 && row->dp == 0 && row->cp == 0 && row->tp == 1);
+    EXPECT_EQ(rank_at(&in.layout, (struct place){ .pp = 1, .dp = 1, .tp = 0 }), 6);
+    EXPECT_EQ(draft.group[row->group[GROUP_TP]].members[0], 4);
+    EXPECT_EQ(draft.group[row->group[GROUP_DP]].members[1], 7);
+    EXPECT_EQ(draft.channel[row->channel[CHANNEL_FORWARD_IN]].from, 1);
+    EXPECT_EQ(row->channel[CHANNEL_FORWARD_OUT], NONE);
+    draft_free(&draft);
+}
+
+TEST(copies_of_kv_heads_are_neighbours)
+{ /* 8 ranks, 2 KV heads: ranks 0 to 3 hold the first. */
+    struct input in = tiny(8, 1, 1);
+    struct draft draft;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    const struct comm_group *group = &draft.group[draft.row[6].group[GROUP_KV_COPIES]];
+    EXPECT_EQ(group->size, 4);
+    EXPECT_EQ(group->members[0], 4);
+    EXPECT_EQ(group->members[3], 7);
+    draft_free(&draft);
+}
+
+TEST(layers_that_do_not_divide_go_to_the_middle_stages)
+{
+    static const struct {
+        int layers, pp, right[8];
+    } cases[] = {
+        { 9, 1, { 9 } },
+        { 9, 2, { 5, 4 } },
+        { 9, 4, { 2, 2, 3, 2 } },
+        { 9, 8, { 1, 1, 1, 1, 1, 1, 2, 1 } },
+        { 30, 4, { 7, 8, 8, 7 } },
+        { 11, 4, { 3, 3, 3, 2 } },
+        { 15, 8, { 2, 2, 2, 2, 2, 2, 2, 1 } },
+        { 8, 8, { 1, 1, 1, 1, 1, 1, 1, 1 } },
+    };
+    for (int i = 0; i < ELEMENTS_OF(cases); i++) {
+        struct input in = tiny(1, cases[i].pp, 1);
+        struct draft draft;
+        in.model.layers = cases[i].layers;
+        EXPECT_EQ(draft_make(&draft, &in), OK);
+        for (int s = 0; s < cases[i].pp; s++)
+            if (draft.stage[s].layers != cases[i].right[s])
+                test_fail(__FILE__, __LINE__, "%d layers on %d stages: stage %d has %d, right is %d", cases[i].layers, cases[i].pp, s,
+                          (int)draft.stage[s].layers, cases[i].right[s]);
+        draft_free(&draft);
+    }
+}
+
+TEST(layers_by_hand_are_taken)
+{
+    static const int32_t layers[] = { 2, 7 };
+    struct input in = tiny(1, 2, 1);
+    struct draft draft;
+    in.layout.stage_layers = layers;
+    in.layout.stage_layers_count = 2;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    EXPECT_EQ(draft.stage[1].first_layer, 2);
+    EXPECT_EQ(draft.stage[1].layers, 7);
+    draft_free(&draft);
+}
+
+/* ---- schedules ---- */
+
+TEST(cells_come_in_the_order_of_the_papers)
+{ /* 1F1B: Narayanan et al. 2021, figure 4 (top), with 4 stages; GPipe: Huang et al. 2019, figure 2. */
+    static const struct {
+        enum schedule schedule;
+        int pp, stage, micro_batches;
+        const char *right;
+    } cases[] = {
+        { ORDER_1F1B, 4, 0, 8, "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7 " },
+        { ORDER_1F1B, 4, 1, 8, "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7 " },
+        { ORDER_1F1B, 4, 3, 4, "F0 B0 F1 B1 F2 B2 F3 B3 " },
+        { ORDER_1F1B, 4, 0, 2, "F0 F1 B0 B1 " },
+        { ORDER_1F1B, 4, 2, 1, "F0 B0 " },
+        { ORDER_1F1B, 1, 0, 2, "F0 B0 F1 B1 " },
+        { ORDER_GPIPE, 4, 0, 3, "F0 F1 F2 B0 B1 B2 " },
+        { ORDER_GPIPE, 4, 3, 3, "F0 F1 F2 B0 B1 B2 " },
+    };
+    for (int i = 0; i < ELEMENTS_OF(cases); i++) {
+        struct layout_input layout = { .pp = cases[i].pp, .schedule = cases[i].schedule, .micro_batches = cases[i].micro_batches };
+        struct cell cell[16];
+        char text[128] = "";
+        order_cells(cell, &layout, cases[i].stage);
+        for (int c = 0; c < 2 * cases[i].micro_batches; c++)
+            sprintf(text + strlen(text), "%c%d ", cell[c].kind == CELL_FORWARD ? 'F' : 'B', (int)cell[c].micro);
+        EXPECT_TEXT(text, cases[i].right);
+    }
+}
+
+/* The most micro-batches whose activations live at once. */
+static int in_flight(const struct stage *stage)
+{
+    int most = 0;
+    for (int32_t step = 0; step < stage->train.steps; step++) {
+        int live = 0;
+        for (int32_t i = 0; i < stage->buffers && stage->buffer[i].first_step <= INT32_MAX; i++) {
+            const struct buffer *b = &stage->buffer[i];
+            bool of_training = i < stage->evaluate.step[0].batch;
+            live +=
+                of_training && b->kind == BUFFER_SAVED && b->layer == stage->first_layer && b->first_step <= step && step <= b->last_step;
+        }
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+TEST(stage_s_of_1f1b_holds_pp_minus_s_micro_batches)
+{ /* Narayanan et al. 2021, section 2.2.1; GPipe holds all. */
+    struct input in = tiny(1, 4, 1);
+    struct draft draft;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    for (int s = 0; s < 4; s++)
+        EXPECT_EQ(in_flight(&draft.stage[s]), 4 - s);
+    draft_free(&draft);
+    in.layout.schedule = ORDER_GPIPE;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    EXPECT_EQ(in_flight(&draft.stage[3]), 8);
+    draft_free(&draft);
+}
+
+/* ---- sizes: worked out by hand from the shapes (hidden 32, 8 heads of 8, 2 KV heads, 96, vocabulary 259) ---- */
+
+TEST(derived_values_of_three_layouts)
+{ /* A layer of the single rank: 64 for a norm's 32 elements (runs start at multiples of 64), q k v (64+16+16)*32, o 32*64, a norm, gate and up
+     * 192*32, down 32*96: 14,400 with the gaps. Embedding 259*32 = 8,288 fills 8,320; head 64 + 8,288 fills 8,384. Sum 146,880... */
+    static const struct {
+        int tp, pp, dp;
+        int64_t parameters[2], saved, work, arena;
+    } cases[] = {
+        { 1, 1, 1, { 146880 }, 403456, 360448, 6716416 },
+        { 2, 2, 2, { 40704, 33408 }, 219136, 212992, 3306496 },
+        { 8, 1, 1, { 22976 }, 93184, 102400, 1683456 },
+    };
+    for (int i = 0; i < ELEMENTS_OF(cases); i++) {
+        struct input in = tiny(cases[i].tp, cases[i].pp, cases[i].dp);
+        struct draft draft;
+        EXPECT_EQ(draft_make(&draft, &in), OK);
+        EXPECT_EQ(draft.parameters, 146208);
+        for (int s = 0; s < cases[i].pp; s++)
+            EXPECT_EQ(draft.stage[s].parameter_elements, cases[i].parameters[s]);
+        EXPECT_EQ(draft.saved_bytes, cases[i].saved);
+        EXPECT_EQ(draft.work_bytes[WORK_LAYER_BACKWARD], cases[i].work);
+        EXPECT_EQ(draft.arena_bytes, cases[i].arena);
+        draft_free(&draft);
+    }
+}
+
+TEST(state_is_cut_over_dp)
+{ /* ZeRO-1, Rajbhandari et al. 2020: two moments of 4 bytes a parameter, over DP ranks. */
+    struct input in = tiny(1, 1, 8);
+    struct draft draft;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    EXPECT_EQ(draft.stage[0].state_elements * 8, draft.stage[0].parameter_elements);
+    draft_free(&draft);
+}
+
+TEST(arena_is_within_5_percent_of_the_largest_live_set)
+{
+    for (int i = 0; sample(i) != NULL; i++) {
+        struct draft draft;
+        EXPECT_EQ(draft_make(&draft, sample(i)), OK);
+        for (int s = 0; s < sample(i)->layout.pp; s++) {
+            EXPECT(draft.stage[s].arena_bytes >= draft.stage[s].arena_bound_bytes);
+            EXPECT((double)draft.stage[s].arena_bytes <= 1.05 * (double)draft.stage[s].arena_bound_bytes);
+        }
+        draft_free(&draft);
+    }
+}
+
+TEST(smollm2_135m_at_512_tokens_takes_less_than_2600_mib)
+{
+    struct input in = tiny(1, 1, 1);
+    struct draft draft;
+    in.layout.sequence_tokens = 512;
+    in.board.device_memory_bytes = 2600LL << 20;
+    in.model = (struct model_input){ .name = "smollm2-135m",
+                                     .header = "m.h",
+                                     .hidden = 576,
+                                     .layers = 30,
+                                     .heads = 9,
+                                     .kv_heads = 3,
+                                     .head_dim = 64,
+                                     .intermediate = 1536,
+                                     .vocabulary = 49152,
+                                     .positions = 8192,
+                                     .tied = true };
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    EXPECT_EQ(draft.parameters, 134515008);
+    draft_free(&draft);
+}
+
+TEST(tables_are_written_to_the_same_bytes)
+{
+    char *text[2];
+    size_t bytes[2];
+    for (int run = 0; run < 2; run++) {
+        struct input in = tiny(2, 2, 2);
+        struct draft draft;
+        EXPECT_EQ(draft_make(&draft, &in), OK);
+        FILE *file = open_memstream(&text[run], &bytes[run]);
+        emit_tables(file, &draft);
+        report_size(file, &draft);
+        fclose(file);
+        draft_free(&draft);
+    }
+    EXPECT_EQ(bytes[0], bytes[1]);
+    EXPECT(memcmp(text[0], text[1], bytes[0]) == 0);
+    free(text[0]);
+    free(text[1]);
+}
+
+/* ---- what is refused, in the headers' words ---- */
+
+static const int32_t two_stages[] = { 4, 5 }, three_stages[] = { 3, 3, 3 }, empty_stage[] = { 9, 0 }, too_many_layers[] = { 5, 5 };
+
+#define BAD(name) static void name(struct input *in)
+BAD(tp_above_heads)
+{
+    in->layout.tp = 16;
+}
+BAD(tp_not_dividing_heads)
+{
+    in->layout.tp = 3;
+}
+BAD(tp_not_dividing_intermediate)
+{
+    in->layout.tp = 8;
+    in->model.intermediate = 172;
+}
+BAD(tp_against_kv_heads)
+{
+    in->layout.tp = 4;
+    in->model.heads = 24;
+    in->model.kv_heads = 6;
+}
+BAD(kv_heads_not_dividing)
+{
+    in->model.kv_heads = 3;
+}
+BAD(odd_head)
+{
+    in->model.head_dim = 9;
+}
+BAD(devices_too_few)
+{
+    in->layout.tp = in->layout.pp = in->layout.dp = 2;
+}
+BAD(stages_above_layers)
+{
+    in->layout.pp = 16;
+    in->board.devices_per_node = in->board.link_group_devices = 16;
+}
+BAD(sequence_above_positions)
+{
+    in->layout.sequence_tokens = 512;
+}
+BAD(sequence_of_make_above_positions)
+{
+    in->layout.sequence_tokens = 512;
+    in->layout.sequence_tokens_by_make = true;
+}
+BAD(no_micro_batch)
+{
+    in->layout.micro_batches = 0;
+}
+BAD(no_rows_by_make)
+{
+    in->layout.micro_batch_rows = 0;
+    in->layout.micro_batch_rows_by_make = true;
+}
+BAD(context_parallel)
+{
+    in->layout.cp = 2;
+}
+BAD(zero_3)
+{
+    in->layout.zero = 3;
+}
+BAD(unknown_schedule)
+{
+    in->layout.schedule = ORDER_UNKNOWN;
+    in->layout.schedule_value = 7;
+}
+BAD(tp_over_two_link_groups)
+{
+    in->layout.tp = 8;
+    in->board.devices_per_node = 8;
+    in->board.link_group_devices = 4;
+}
+BAD(stage_list_too_long)
+{
+    in->layout.pp = 2;
+    in->layout.stage_layers = three_stages;
+    in->layout.stage_layers_count = 3;
+}
+BAD(stage_without_layer)
+{
+    in->layout.pp = 2;
+    in->layout.stage_layers = empty_stage;
+    in->layout.stage_layers_count = 2;
+}
+BAD(stage_list_adds_up_wrong)
+{
+    in->layout.pp = 2;
+    in->layout.stage_layers = too_many_layers;
+    in->layout.stage_layers_count = 2;
+}
+BAD(stage_list_of_other_degree)
+{
+    in->layout.stage_layers = two_stages;
+    in->layout.stage_layers_count = 2;
+}
+BAD(device_too_small)
+{
+    in->board.device_memory_bytes = 1 << 20;
+}
+BAD(device_a_little_too_small)
+{
+    in->board.device_memory_bytes = 6716416 - 1;
+    in->layout.micro_batch_rows = 1;
+}
+BAD(gpipe_too_large)
+{
+    *in = tiny(1, 4, 1);
+    in->layout.schedule = ORDER_GPIPE;
+    in->board.device_memory_bytes = 8000000;
+}
+BAD(dp_too_large)
+{
+    *in = tiny(1, 1, 8);
+    in->board.device_memory_bytes = 4000000;
+}
+BAD(rows_too_many)
+{
+    in->layout.micro_batch_rows = 4;
+    in->board.device_memory_bytes = 7000000;
+}
+
+TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
+{
+    static const struct {
+        const char *name;
+        void (*change)(struct input *in);
+        const char *parts[4];
+    } cases[] = {
+#define ROW(function, ...)                                                                                                                 \
+    {                                                                                                                                      \
+#function, function,                                                                                                               \
+        {                                                                                                                                  \
+            __VA_ARGS__                                                                                                                    \
+        }                                                                                                                                  \
+    }
+        ROW(tp_above_heads, "layouts/sample.h: LAYOUT_TP is 16", "MODEL_HEADS 8 of layouts/models/sample.h", "may be 1, 2, 4, 8"),
+        ROW(tp_not_dividing_heads, "LAYOUT_TP is 3", "does not divide MODEL_HEADS 8", "may be 1, 2, 4, 8"),
+        ROW(tp_not_dividing_intermediate, "LAYOUT_TP is 8", "does not divide MODEL_INTERMEDIATE 172", "may be 1, 2, 4"),
+        ROW(tp_against_kv_heads, "LAYOUT_TP is 4", "MODEL_KV_HEADS 6", "may be 1, 2, 3, 6, 12, 24"),
+        ROW(kv_heads_not_dividing, "layouts/models/sample.h: MODEL_KV_HEADS is 3", "divide MODEL_HEADS, which is 8"),
+        ROW(odd_head, "MODEL_HEAD_DIM is 9", "even"),
+        ROW(devices_too_few, "layouts/sample.h", "= 8 ranks", "boards/sample/board.h", "= 1 devices"),
+        ROW(stages_above_layers, "LAYOUT_PP is 16 stages", "MODEL_LAYERS 9", "may be 1 to 9"),
+        ROW(sequence_above_positions, "layouts/sample.h: LAYOUT_SEQUENCE_TOKENS is 512", "MODEL_POSITIONS 256", "make SEQ=256"),
+        ROW(sequence_of_make_above_positions, "make: SEQ is 512", "MODEL_POSITIONS 256"),
+        ROW(no_micro_batch, "LAYOUT_MICRO_BATCHES is 0; allowed are 1 to"),
+        ROW(no_rows_by_make, "make: ROWS is 0; allowed are 1 to"),
+        ROW(context_parallel, "LAYOUT_CP is 2; allowed"),
+        ROW(zero_3, "LAYOUT_ZERO is 3; allowed"),
+        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE and SCHEDULE_1F1B"),
+        ROW(tp_over_two_link_groups, "ranks 0 to 7", "BOARD_LINK_GROUP_DEVICES 4", "LAYOUT_TP_ACROSS_LINK_GROUPS 1"),
+        ROW(stage_list_too_long, "LAYOUT_STAGE_LAYERS has 3 numbers, LAYOUT_PP is 2"),
+        ROW(stage_without_layer, "LAYOUT_STAGE_LAYERS gives stage 1 0 layers"),
+        ROW(stage_list_adds_up_wrong, "LAYOUT_STAGE_LAYERS adds up to 10 layers", "MODEL_LAYERS 9"),
+        ROW(stage_list_of_other_degree, "LAYOUT_STAGE_LAYERS has 2 numbers, LAYOUT_PP is 1"),
+        ROW(device_too_small, "needs 6.4 MiB", "BOARD_DEVICE_MEMORY_BYTES of boards/sample/board.h, which is 1.0 MiB", "no single change"),
+        ROW(device_a_little_too_small, " 1 bytes (1 bytes) more", "largest: saved activations 3.5 MiB", "make SEQ=128) would fit"),
+        ROW(gpipe_too_large, "layouts/sample.h: stage 2", "LAYOUT_SCHEDULE SCHEDULE_1F1B would fit"),
+        ROW(dp_too_large, "LAYOUT_TP 2 with LAYOUT_DP 4 would fit"),
+        ROW(rows_too_many, "LAYOUT_MICRO_BATCH_ROWS 1 (make ROWS=1) would fit"),
+#undef ROW
+    };
+    status_quiet(true);
+    for (int i = 0; i < ELEMENTS_OF(cases); i++) {
+        struct input in = tiny(1, 1, 1);
+        struct draft draft;
+        cases[i].change(&in);
+        enum status status = draft_make(&draft, &in);
+        if (status != E_USAGE)
+            test_fail(__FILE__, __LINE__, "%s: status %d", cases[i].name, status);
+        for (int p = 0; p < 4 && cases[i].parts[p] != NULL; p++)
+            EXPECT_HOLDS(status_message(), cases[i].parts[p]);
+        EXPECT(strchr(status_message(), '\n') == NULL);
+        draft_free(&draft);
+    }
+    status_quiet(false);
+}
