@@ -12,10 +12,12 @@ rm -rf "$work"; mkdir -p "$work"
 
 make --no-print-directory -s $spoil && make --no-print-directory -s BOARD=host-x2 LAYOUT=tp2 MODEL=$model SEQ=64 ROWS=1 MICRO=8 ||
     { echo "FAIL  refusals.build: the image or the maker of bad inputs does not build"; exit 1; }
-mkdir "$work/good"
-cp $golden/*.json "$work/good/"; [ -e "$work/good/tokenizer.json" ] || echo '{"not": "read by the image"}' > "$work/good/tokenizer.json"
-$spoil checkpoint $golden "$work/good/model.safetensors" copy
 vocabulary=$(sed -n 's/.*"vocab_size": *\([0-9]*\).*/\1/p' $golden/config.json)
+$spoil pack "$work/train.pack" 20 64 "$vocabulary" $((vocabulary - 1)) -
+printf '%s\n' "model = \"$PWD/$golden\"; start = \"random\"; data = \"train.pack\"; output = \"good\"; steps = 2; learning_rate = 1e-2; output_type = \"float32\";" \
+    > "$work/start.cfg"
+$image "$work/start.cfg" > "$work/stdout" 2> "$work/stderr" || { echo "FAIL  refusals.start: $(tail -n 1 "$work/stderr")"; exit 1; }
+echo '{"the": "image does not read it"}' > "$work/good/tokenizer.json"
 $spoil pack "$work/train.pack" 20 64 "$vocabulary" $((vocabulary - 1)) "$work/good/tokenizer.json"
 $spoil pack "$work/held.pack" 3 64 "$vocabulary" 100 "$work/good/tokenizer.json"
 
