@@ -62,7 +62,7 @@ void queue_end(struct queue *queue, enum queue_time kind, int64_t begin);
 /* ---- ranks of this process ---- */
 
 /* Starts one thread a rank and runs body(rank, argument) on each; returns when all have returned, with the first status that
- * is not OK, by rank. BOOT for its start; the bodies call seal themselves. */
+ * is not OK, by rank. BOOT for its start; the bodies call seal themselves, and it is opened again when the last has returned. */
 MUST_USE enum status ranks_run(int32_t ranks, enum status (*body)(int32_t rank, void *argument), void *argument);
 
 /* ---- seal: the end of boot ---- */
