@@ -122,6 +122,8 @@ enum status executive_run(const struct night *night, struct rank *rank)
         add_work(&work, &rank->queue, &before);
         if (reporter)
             telemetry_step(&result);
+        if (player.bad && reporter)
+            checkpoint_discard();
         if (player.bad)
             return reporter ? fail(E_DATA, "step %lld: loss %g or gradient norm %g is not finite; nothing was saved. Rows %lld to %lld of the order",
                                    (long long)step, result.loss, result.norm, (long long)((step - 1) * GLOBAL_BATCH_ROWS),

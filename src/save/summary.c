@@ -33,6 +33,7 @@ static struct figures figures_of(const struct summary *summary)
         f.share[kind] = rank_ns > 0 ? (double)summary->time_ns[kind] / rank_ns : 0;
         f.other -= f.share[kind];
     }
+    f.other = f.other > 0 ? f.other : 0;     /* the reporter's clock measures the step, the ranks' own clocks the parts */
     /* A parameter costs 2 operations a token forward and 4 backward. Attention: scores and values are 2 products of 2*H*D operations a key, over
      * T/2 keys on average, and twice that backward: 6*L*H*D*T a token. */
     f.parameter_operations = 6.0 * (double)model_parameters * tokens;

@@ -142,4 +142,13 @@ accept() {    # accept ID PART: the job runs, and says PART
 job 'model = "add";' 'unused_tensors = "accept";';                 accept unused_tensors_can_be_accepted 'unused 1'
 spoiled frequencies add model.layers.0.self_attn.rotary_emb.inv_freq
 job 'model = "frequencies";';                                      accept old_rotary_constants_are_no_error 'unused 1'
+job 'model = "nan";' 'bad_weights = "accept";'
+if [ -z "$one" ] || [ "$one" = a_loss_that_is_no_number_ends_the_run_and_leaves_no_draft ]; then
+    rm -rf "$work/out"; timeout 60 $image "$work/job.cfg" > "$work/stdout" 2> "$work/stderr"
+    if [ $? -eq 65 ] && grep -q 'not finite' "$work/stderr" && [ -z "$(ls "$work/out" | grep 'tmp$')" ] && [ ! -e "$work/out/model.safetensors" ]; then
+        echo "ok    refusals.a_loss_that_is_no_number_ends_the_run_and_leaves_no_draft"
+    else
+        echo "FAIL  refusals.a_loss_that_is_no_number_ends_the_run_and_leaves_no_draft: $(tail -n 1 "$work/stderr") $(ls "$work/out")"
+    fi
+fi
 exit 0
