@@ -18,6 +18,9 @@ typedef float real;
 
 /* ---- matmul: OpenBLAS tiles on a grid fixed by shape ---- */
 
+/* Reserves what the library beneath needs, for each thread of the queue's team. BOOT, before the queue's first product. */
+void matmul_open(struct queue *queue);
+
 /* y[n,o] = sum_c x[n,c] * w[o,c] + bias[o]. y [N,O] out, x [N,I], w [O,I], bias [O] or NULL. accumulate: y += instead of y =. */
 void matmul_forward(struct queue *queue, real *y, const real *x, const real *w, const real *bias, int64_t rows, int64_t out, int64_t in,
                     bool accumulate);

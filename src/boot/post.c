@@ -92,6 +92,7 @@ BOOT static enum status memory(const struct rank *rank, struct post_facts *facts
 
 BOOT enum status post(struct rank *rank, struct post_facts *facts)
 {
+    matmul_open(&rank->queue);
     TRY(products(rank));
     return memory(rank, facts);
 }

@@ -19,8 +19,11 @@ struct queue *queue_of(int32_t threads)
 {
     static struct queue queues[TEAM_THREADS_MOST + 1];
     struct queue *queue = &queues[threads];
-    if (queue->team == NULL && team_open(&queue->team, threads) != OK)
-        abort();
+    if (queue->team == NULL) {
+        if (team_open(&queue->team, threads) != OK)
+            abort();
+        matmul_open(queue);
+    }
     return queue;
 }
 
