@@ -1,42 +1,42 @@
-/* gguf.c: one GGUF file of a Llama-like model, as tensors with Hugging Face names (safetensors.h). Boot and build host.
- *
- * (1) Every length is compared with what the file still has before it is used; no allocation follows a number of the file.
- * (2) Dimensions are reversed, so that the last varies fastest; q and k of architecture llama are marked as permuted.
- * Source: the format's own description (ggml, docs/gguf.md) and ggml's block layouts. */
+/* gguf.c: see gguf.h. Build host and boot. */
+#include "file/gguf.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/convert.h"
-#include "file/tensors.h"
+enum {
+    HEADER_BYTES = 24, ALIGN_DEFAULT_BYTES = 32, ALIGN_MOST_BYTES = 1 << 16, VALUES_MOST = 65536, TENSORS_MOST = 32768,
+    VALUE_BYTES_LEAST = 8 + 4 + 1, TENSOR_BYTES_LEAST = 8 + 4 + 8 + 4 + 8, SHOWN = 120
+};
 
-enum { NAME_BYTES_MOST = 64, KEY_BYTES_MOST = 256, DIMENSIONS_MOST = 4, ALIGN_DEFAULT_BYTES = 32, VALUE_STRING = 8, VALUE_ARRAY = 9, SHOWN = 120 };
+static const int type_bytes[GGUF_TYPES] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };      /* 0: its length is in the file */
 
-/* The file being read: at never passes bytes. */
+/* ---- the file from its begin to its end; at never passes bytes. After a refusal all reads give 0 ---- */
+
 struct cursor {
     const char *path;
     const uint8_t *data;
     int64_t bytes, at;
+    struct gguf_text reading;      /* the key or tensor that a refusal names */
     enum status status;
-    char architecture[32];
-    int64_t heads, kv_heads, align;
 };
 
-static const struct block {
-    uint32_t id;
-    enum tensor_type type;
-    const char *name;
-    int64_t elements, bytes;
-} blocks[] = {
-    { 0, TENSOR_F32, "F32", 1, 4 },     { 1, TENSOR_F16, "F16", 1, 2 },     { 30, TENSOR_BF16, "BF16", 1, 2 },  { 2, TENSOR_Q4_0, "Q4_0", 32, 18 },
-    { 3, TENSOR_Q4_1, "Q4_1", 32, 20 }, { 8, TENSOR_Q8_0, "Q8_0", 32, 34 }, { 14, TENSOR_Q6_K, "Q6_K", 256, 210 },
-};
+static uint64_t little_endian(const uint8_t *data, int bytes)
+{
+    uint64_t value = 0;
+    for (int i = bytes; i-- > 0;)
+        value = value << 8 | data[i];
+    return value;
+}
 
 static void refuse(struct cursor *cursor, const char *what)
 {
+    int shown = cursor->reading.bytes < SHOWN ? (int)cursor->reading.bytes : SHOWN;
     if (cursor->status == OK)
-        cursor->status = fail(E_DATA, "%s: byte %" PRId64 ": %s", cursor->path, cursor->at, what);
+        cursor->status = fail(E_DATA, "%s: byte %" PRId64 "%s%.*s: %s", cursor->path, cursor->at, shown > 0 ? ", in " : "", shown,
+                              shown > 0 ? cursor->reading.data : "", what);
 }
 
 static uint64_t number(struct cursor *cursor, int bytes)
@@ -45,202 +45,135 @@ static uint64_t number(struct cursor *cursor, int bytes)
         refuse(cursor, "the file ends here: cut short?");
         return 0;
     }
-    uint64_t value = 0;
-    for (int i = bytes; i-- > 0;)
-        value = value << 8 | cursor->data[cursor->at + i];
+    uint64_t value = little_endian(cursor->data + cursor->at, bytes);
     cursor->at += bytes;
     return value;
 }
 
-static void skip(struct cursor *cursor, uint64_t bytes)
+/* Data of count elements, width bytes each. */
+static const uint8_t *skip(struct cursor *cursor, uint64_t count, uint64_t width)
 {
-    if (cursor->status == OK && bytes > (uint64_t)(cursor->bytes - cursor->at))
+    const uint8_t *data = cursor->data + cursor->at;
+    uint64_t left = (uint64_t)(cursor->bytes - cursor->at);
+    if (cursor->status == OK && count > left / width)
         refuse(cursor, "a length beyond the end of the file");
     if (cursor->status == OK)
-        cursor->at += (int64_t)bytes;
+        cursor->at += (int64_t)(count * width);
+    return data;
 }
 
-/* A text of at most room - 1 bytes into out; longer ones, and such with NUL, are refused. */
-static void text(struct cursor *cursor, char *out, uint64_t room)
+static struct gguf_text text(struct cursor *cursor)
 {
     uint64_t bytes = number(cursor, 8);
-    const uint8_t *from = cursor->data + cursor->at;
-    out[0] = '\0';
-    skip(cursor, bytes);
+    const char *data = (const char *)skip(cursor, bytes, 1);
+    return cursor->status == OK ? (struct gguf_text){ data, (int64_t)bytes } : (struct gguf_text){ NULL, 0 };
+}
+
+/* ---- values ---- */
+
+static void read_value(struct cursor *cursor, struct gguf_value *value)
+{
+    cursor->reading = value->key = text(cursor);
+    uint64_t type = number(cursor, 4);
+    value->array = type == GGUF_ARRAY;
+    value->count = 1;
+    if (value->array) {
+        type = number(cursor, 4);
+        uint64_t count = number(cursor, 8);
+        if (count > (uint64_t)cursor->bytes)
+            refuse(cursor, "an array longer than the file");
+        value->count = cursor->status == OK ? (int64_t)count : 0;
+    }
+    if (type >= GGUF_TYPES || type == GGUF_ARRAY)
+        refuse(cursor, type == GGUF_ARRAY ? "an array of arrays" : "an unknown type of value");
     if (cursor->status != OK)
         return;
-    if (bytes >= room || memchr(from, '\0', bytes) != NULL) {
-        refuse(cursor, "a name is too long or holds a NUL");
-        return;
-    }
-    memcpy(out, from, bytes);
-    out[bytes] = '\0';
-}
-
-static int width_of(uint32_t type)
-{
-    static const int widths[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
-    return type < ELEMENTS_OF(widths) ? widths[type] : 0;
-}
-
-static void skip_value(struct cursor *cursor, uint32_t type)
-{
-    if (type == VALUE_STRING) {
-        skip(cursor, number(cursor, 8));
-        return;
-    }
-    if (type != VALUE_ARRAY) {
-        if (width_of(type) == 0)
-            refuse(cursor, "an unknown type of value");
-        skip(cursor, (uint64_t)width_of(type));
-        return;
-    }
-    uint32_t element = (uint32_t)number(cursor, 4);
-    uint64_t count = number(cursor, 8), width = (uint64_t)width_of(element), left = (uint64_t)(cursor->bytes - cursor->at);
-    if (element != VALUE_STRING && width == 0)
-        refuse(cursor, "an array of arrays or of an unknown type");
-    else if (count > left / (element == VALUE_STRING ? 8 : width))
-        refuse(cursor, "an array longer than the file");
-    else if (element != VALUE_STRING)
-        skip(cursor, count * width);
+    value->type = (enum gguf_type)type;
+    value->data = cursor->data + cursor->at;
+    if (type != GGUF_TEXT)
+        skip(cursor, (uint64_t)value->count, (uint64_t)type_bytes[type]);
     else
-        for (uint64_t i = 0; i < count && cursor->status == OK; i++)
-            skip(cursor, number(cursor, 8));
+        for (int64_t i = 0; i < value->count && cursor->status == OK; i++)
+            text(cursor);
 }
 
-static bool is_key(const struct cursor *cursor, const char *key, const char *end)
+static int compare(struct gguf_text a, struct gguf_text b)
 {
-    char whole[KEY_BYTES_MOST];
-    snprintf(whole, sizeof whole, "%s.%s", cursor->architecture, end);
-    return strcmp(key, whole) == 0;
+    int64_t common = a.bytes < b.bytes ? a.bytes : b.bytes;
+    int order = common == 0 ? 0 : memcmp(a.data, b.data, (size_t)common);
+    return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
-static void read_value(struct cursor *cursor)
+static int by_key(const void *a, const void *b)
 {
-    char key[KEY_BYTES_MOST];
-    text(cursor, key, sizeof key);
-    uint32_t type = (uint32_t)number(cursor, 4);
-    if (strcmp(key, "general.architecture") == 0 && type == VALUE_STRING)
-        text(cursor, cursor->architecture, sizeof cursor->architecture);
-    else if (strcmp(key, "general.alignment") == 0 && type == 4)
-        cursor->align = (int64_t)number(cursor, 4);
-    else if (type == 4 && is_key(cursor, key, "attention.head_count"))
-        cursor->heads = (int64_t)number(cursor, 4);
-    else if (type == 4 && is_key(cursor, key, "attention.head_count_kv"))
-        cursor->kv_heads = (int64_t)number(cursor, 4);
-    else
-        skip_value(cursor, type);
+    return compare(((const struct gguf_value *)a)->key, ((const struct gguf_value *)b)->key);
 }
 
-/* blk.3.attn_q.weight is model.layers.3.self_attn.q_proj.weight; unknown names stay as they are. */
-static const char *translate(struct tensors *tensors, const char *name)
+static void read_values(struct cursor *cursor, struct gguf *gguf)
 {
-    static const char *const parts[][2] = {
-        { "attn_norm.weight", "input_layernorm.weight" },   { "attn_q.weight", "self_attn.q_proj.weight" },
-        { "attn_k.weight", "self_attn.k_proj.weight" },     { "attn_v.weight", "self_attn.v_proj.weight" },
-        { "attn_q.bias", "self_attn.q_proj.bias" },         { "attn_k.bias", "self_attn.k_proj.bias" },
-        { "attn_v.bias", "self_attn.v_proj.bias" },         { "attn_q_norm.weight", "self_attn.q_norm.weight" },
-        { "attn_k_norm.weight", "self_attn.k_norm.weight" }, { "attn_output.weight", "self_attn.o_proj.weight" },
-        { "ffn_norm.weight", "post_attention_layernorm.weight" }, { "ffn_gate.weight", "mlp.gate_proj.weight" },
-        { "ffn_up.weight", "mlp.up_proj.weight" },          { "ffn_down.weight", "mlp.down_proj.weight" },
-    };
-    static const char *const whole[][2] = {
-        { "token_embd.weight", "model.embed_tokens.weight" }, { "output_norm.weight", "model.norm.weight" }, { "output.weight", "lm_head.weight" },
-    };
-    char translated[2 * NAME_BYTES_MOST + 32];
-    int layer, used = 0;
-    for (int64_t i = 0; i < ELEMENTS_OF(whole); i++)
-        if (strcmp(name, whole[i][0]) == 0)
-            return tensors_keep(tensors, whole[i][1]);
-    if (sscanf(name, "blk.%d.%n", &layer, &used) == 1 && used > 0)
-        for (int64_t i = 0; i < ELEMENTS_OF(parts); i++)
-            if (strcmp(name + used, parts[i][0]) == 0) {
-                snprintf(translated, sizeof translated, "model.layers.%d.%s", layer, parts[i][1]);
-                return tensors_keep(tensors, translated);
-            }
-    return tensors_keep(tensors, name);
-}
-
-static const struct block *block_of(uint32_t id)
-{
-    for (int64_t i = 0; i < ELEMENTS_OF(blocks); i++)
-        if (blocks[i].id == id)
-            return &blocks[i];
-    return NULL;
-}
-
-static void mark_permuted(const struct cursor *cursor, struct tensor *tensor, const char *name)
-{
-    bool q = strstr(name, ".attn_q.weight") != NULL, k = strstr(name, ".attn_k.weight") != NULL;
-    if (strcmp(cursor->architecture, "llama") != 0 || (!q && !k) || tensor->dimensions != 2)
+    for (int64_t i = 0; i < gguf->values && cursor->status == OK; i++)
+        read_value(cursor, &gguf->value[i]);
+    cursor->reading = (struct gguf_text){ NULL, 0 };
+    if (cursor->status != OK)
         return;
-    int64_t heads = q ? cursor->heads : cursor->kv_heads > 0 ? cursor->kv_heads : cursor->heads;
-    tensor->permuted = heads > 0;
-    tensor->permuted_heads = (int32_t)heads;
+    qsort(gguf->value, (size_t)gguf->values, sizeof *gguf->value, by_key);
+    for (int64_t i = 1; i < gguf->values; i++)
+        if (by_key(&gguf->value[i - 1], &gguf->value[i]) == 0) {
+            cursor->reading = gguf->value[i].key;
+            refuse(cursor, "the key is there twice");
+        }
 }
 
-/* An entry: name, dimensions, type, offset from the start of the data, which is known only behind the last entry: kept in bytes. */
-static void read_entry(struct cursor *cursor, struct tensors *tensors)
+/* ---- tensors ---- */
+
+/* Its offset from the start of the data, which is known only behind the last entry, is kept in bytes until place(). */
+static void read_tensor(struct cursor *cursor, struct gguf_tensor *tensor, int64_t align)
 {
-    char name[NAME_BYTES_MOST + 1];
-    text(cursor, name, sizeof name);
-    uint32_t dimensions = (uint32_t)number(cursor, 4);
-    if (cursor->status == OK && (dimensions < 1 || dimensions > DIMENSIONS_MOST))
+    cursor->reading = tensor->name = text(cursor);
+    uint64_t dimensions = number(cursor, 4);
+    if (cursor->status == OK && (dimensions < 1 || dimensions > GGUF_DIMENSIONS_MOST))
         refuse(cursor, "a tensor has 1 to 4 dimensions");
     if (cursor->status != OK)
         return;
-    struct tensor *tensor = tensors_add(tensors, cursor->path);
     tensor->dimensions = (int32_t)dimensions;
     tensor->elements = 1;
-    for (uint32_t i = dimensions; i-- > 0;) {
+    for (uint64_t i = dimensions; i-- > 0;) {
         uint64_t size = number(cursor, 8);
+        if (cursor->status == OK && (size < 1 || size > INT64_MAX || __builtin_mul_overflow(tensor->elements, (int64_t)size, &tensor->elements)))
+            refuse(cursor, "its dimensions are 0 or multiply beyond 2^63");
         tensor->shape[i] = (int64_t)size;
-        if (size < 1 || size > INT64_MAX || __builtin_mul_overflow(tensor->elements, (int64_t)size, &tensor->elements))
-            refuse(cursor, "a tensor's dimensions are 0 or multiply beyond 2^63");
     }
-    uint32_t id = (uint32_t)number(cursor, 4);
-    uint64_t offset = number(cursor, 8);
-    const struct block *block = block_of(id);
+    uint64_t id = number(cursor, 4), offset = number(cursor, 8);
     if (cursor->status != OK)
         return;
-    tensor->name = translate(tensors, name);
-    if (block == NULL) {
-        cursor->status = fail(E_DATA, "%s: tensor %.*s has GGUF type %" PRIu32 "; F32, F16, BF16, Q4_0, Q4_1, Q8_0 and Q6_K are read", cursor->path, SHOWN,
-                              tensor->name, id);
-        return;
-    }
-    tensor->type = block->type;
-    tensor->type_name = block->name;
-    if (tensor->shape[tensor->dimensions - 1] % block->elements != 0)
+    tensor->block = ggufblock_of((uint32_t)id);
+    if (tensor->block == NULL)
+        refuse(cursor, "a type of tensor that is not read; F32, F16, BF16, Q4_0, Q4_1, Q8_0 and Q6_K are");
+    else if (tensor->shape[dimensions - 1] % tensor->block->elements != 0)
         refuse(cursor, "a row is no whole number of blocks");
-    if (offset % (uint64_t)cursor->align != 0 || offset > (uint64_t)cursor->bytes)
-        refuse(cursor, "a tensor's offset is not aligned or beyond the file");
+    else if (offset % (uint64_t)align != 0 || offset > (uint64_t)cursor->bytes)
+        refuse(cursor, "its offset is not aligned, or beyond the file");
     tensor->bytes = (int64_t)offset;
-    mark_permuted(cursor, tensor, name);
-    if (tensor->permuted && tensor->shape[0] % (2 * tensor->permuted_heads) != 0)
-        refuse(cursor, "the heads do not divide the rows of q or k");
 }
 
-static int by_offset(const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
-    const struct tensor *x = a, *y = b;
+    const struct gguf_tensor *x = a, *y = b;
     return (x->data > y->data) - (x->data < y->data);
 }
 
 /* Turns offsets into places and sizes, and checks that none passes the end or reaches into the next. */
-static void place(struct cursor *cursor, struct tensors *tensors, int64_t first)
+static void place(struct cursor *cursor, struct gguf *gguf, int64_t align)
 {
-    int64_t begin = (cursor->at + cursor->align - 1) / cursor->align * cursor->align;
-    for (int64_t i = first; i < tensors->count && cursor->status == OK; i++) {
-        struct tensor *tensor = &tensors->tensor[i];
-        const struct block *block = blocks;
-        while (block->type != tensor->type)
-            block++;
+    int64_t begin = (cursor->at + align - 1) / align * align;
+    for (int64_t i = 0; i < gguf->tensors && cursor->status == OK; i++) {
+        struct gguf_tensor *tensor = &gguf->tensor[i];
         int64_t offset = tensor->bytes, bytes;
-        if (__builtin_mul_overflow(tensor->elements / block->elements, block->bytes, &bytes) || begin > cursor->bytes ||
+        cursor->reading = tensor->name;
+        if (__builtin_mul_overflow(tensor->elements / tensor->block->elements, tensor->block->bytes, &bytes) || begin > cursor->bytes ||
             bytes > cursor->bytes - begin || offset > cursor->bytes - begin - bytes) {
-            cursor->status = fail(E_DATA, "%s: tensor %.*s at %" PRId64 " of the data passes the end of the file (%" PRId64 " bytes): cut short?",
-                                  cursor->path, SHOWN, tensor->name, offset, cursor->bytes);
+            cursor->at = cursor->bytes;
+            refuse(cursor, "the tensor passes the end of the file: cut short?");
             return;
         }
         tensor->data = cursor->data + begin + offset;
@@ -248,101 +181,143 @@ static void place(struct cursor *cursor, struct tensors *tensors, int64_t first)
     }
     if (cursor->status != OK)
         return;
-    qsort(tensors->tensor + first, (size_t)(tensors->count - first), sizeof *tensors->tensor, by_offset);
-    for (int64_t i = first + 1; i < tensors->count; i++)
-        if (tensors->tensor[i].data < tensors->tensor[i - 1].data + tensors->tensor[i - 1].bytes) {
-            cursor->status = fail(E_DATA, "%s: tensors %.*s and %.*s overlap", cursor->path, SHOWN, tensors->tensor[i - 1].name, SHOWN,
-                                  tensors->tensor[i].name);
-            return;
+    qsort(gguf->tensor, (size_t)gguf->tensors, sizeof *gguf->tensor, by_place);
+    for (int64_t i = 1; i < gguf->tensors; i++)
+        if (gguf->tensor[i].data < gguf->tensor[i - 1].data + gguf->tensor[i - 1].bytes) {
+            cursor->at = gguf->tensor[i].data - cursor->data;
+            cursor->reading = gguf->tensor[i].name;
+            refuse(cursor, "the tensor overlaps the one before it");
         }
 }
 
-enum status gguf_read(struct tensors *tensors, const char *path)
+/* ---- open, close ---- */
+
+static enum status read_file(struct gguf *gguf, struct cursor *cursor)
 {
-    struct mapped file;
-    TRY(tensors_map(tensors, path, &file));
-    if (file.bytes < 24 || memcmp(file.data, "GGUF", 4) != 0)
-        return fail(E_DATA, "%s: no GGUF file: it does not begin with GGUF and a header of 24 bytes", path);
-    struct cursor cursor = { .path = path, .data = file.data, .bytes = file.bytes, .at = 4, .align = ALIGN_DEFAULT_BYTES };
-    uint64_t version = number(&cursor, 4), count = number(&cursor, 8), values = number(&cursor, 8);
+    if (cursor->bytes < HEADER_BYTES || memcmp(cursor->data, "GGUF", 4) != 0)
+        return fail(E_DATA, "%s: %" PRId64 " bytes; no GGUF file: it does not begin with GGUF and a header of %d bytes", gguf->path, cursor->bytes,
+                    HEADER_BYTES);
+    cursor->at = 4;
+    uint64_t version = number(cursor, 4), tensors = number(cursor, 8), values = number(cursor, 8);
     if (version != 2 && version != 3)
-        return fail(E_DATA, "%s: GGUF version %" PRIu64 "; 2 and 3, little-endian, are read", path, version);
-    /* An entry has at least 8 + 4 + 8 + 4 + 8 bytes, a value at least 8 + 4 + 1. */
-    if (count < 1 || count > (uint64_t)file.bytes / 32 || values > (uint64_t)file.bytes / 13)
-        return fail(E_DATA, "%s: says %" PRIu64 " tensors and %" PRIu64 " values; a file of %" PRId64 " bytes has no room for them", path, count, values,
-                    file.bytes);
-    for (uint64_t i = 0; i < values && cursor.status == OK; i++)
-        read_value(&cursor);
-    if (cursor.status == OK && (cursor.align < 8 || cursor.align > 1 << 16 || (cursor.align & (cursor.align - 1)) != 0))
-        return fail(E_DATA, "%s: general.alignment is %" PRId64 "; a power of two from 8 to 65536 is right", path, cursor.align);
-    int64_t first = tensors->count;
-    for (uint64_t i = 0; i < count && cursor.status == OK; i++)
-        read_entry(&cursor, tensors);
-    place(&cursor, tensors, first);
-    return cursor.status;
+        return fail(E_DATA, "%s: GGUF version %" PRIu64 "; 2 and 3, little-endian, are read", gguf->path, version);
+    uint64_t left = (uint64_t)(cursor->bytes - HEADER_BYTES);
+    if (tensors > TENSORS_MOST || values > VALUES_MOST || tensors > left / TENSOR_BYTES_LEAST || values > left / VALUE_BYTES_LEAST)
+        return fail(E_DATA, "%s: says %" PRIu64 " tensors and %" PRIu64 " values; a file of %" PRId64 " bytes has no room for them, or they are more than "
+                    "%d and %d", gguf->path, tensors, values, cursor->bytes, TENSORS_MOST, VALUES_MOST);
+    gguf->tensor = calloc(tensors + 1, sizeof *gguf->tensor);
+    gguf->value = calloc(values + 1, sizeof *gguf->value);
+    if (gguf->tensor == NULL || gguf->value == NULL)
+        return fail(E_AGAIN, "%s: out of memory", gguf->path);
+    gguf->tensors = (int64_t)tensors;
+    gguf->values = (int64_t)values;
+    read_values(cursor, gguf);
+    if (cursor->status != OK)
+        return cursor->status;
+    int64_t align = ALIGN_DEFAULT_BYTES;
+    bool stated = gguf_find(gguf, "general.alignment") != NULL, whole = gguf_whole(gguf, "general.alignment", &align);
+    if (stated && (!whole || align < 8 || align > ALIGN_MOST_BYTES || (align & (align - 1)) != 0))
+        return fail(E_DATA, "%s: general.alignment is no power of two from 8 to %d", gguf->path, ALIGN_MOST_BYTES);
+    for (int64_t i = 0; i < gguf->tensors && cursor->status == OK; i++)
+        read_tensor(cursor, &gguf->tensor[i], align);
+    place(cursor, gguf, align);
+    return cursor->status;
 }
 
-/* ---- blocks ---- */
-
-static uint16_t half_at(const uint8_t *x)
+enum status gguf_open(struct gguf *gguf, const char *path)
 {
-    return (uint16_t)(x[0] | x[1] << 8);
+    *gguf = (struct gguf){ .path = path };
+    TRY(mapped_open(&gguf->file, path));
+    struct cursor cursor = { .path = path, .data = gguf->file.data, .bytes = gguf->file.bytes };
+    enum status status = read_file(gguf, &cursor);
+    if (status != OK)
+        gguf_close(gguf);
+    return status;
 }
 
-/* 32 numbers: scale, [minimum,] 16 bytes whose low halves are the first 16 and high halves the last 16. */
-static void expand_q4(const uint8_t *block, float *y, bool has_minimum)
+void gguf_close(struct gguf *gguf)
 {
-    float scale = convert_from_f16(half_at(block)), minimum = has_minimum ? convert_from_f16(half_at(block + 2)) : -8.0f * scale;
-    const uint8_t *nibbles = block + (has_minimum ? 4 : 2);
-    for (int i = 0; i < 16; i++) {
-        y[i] = (float)(nibbles[i] & 15) * scale + minimum;
-        y[i + 16] = (float)(nibbles[i] >> 4) * scale + minimum;
+    mapped_close(&gguf->file);
+    free(gguf->value);
+    free(gguf->tensor);
+    *gguf = (struct gguf){ 0 };
+}
+
+/* ---- reading values ---- */
+
+const struct gguf_value *gguf_find(const struct gguf *gguf, const char *key)
+{
+    struct gguf_value wanted = { .key = { key, (int64_t)strlen(key) } };
+    return bsearch(&wanted, gguf->value, (size_t)gguf->values, sizeof wanted, by_key);
+}
+
+bool gguf_is(struct gguf_text seen, const char *other)
+{
+    return seen.data != NULL && compare(seen, (struct gguf_text){ other, (int64_t)strlen(other) }) == 0;
+}
+
+int64_t gguf_element(const struct gguf_value *value, int64_t i)
+{
+    ASSERT(i >= 0 && i < value->count && type_bytes[value->type] > 0);
+    int bytes = type_bytes[value->type];
+    uint64_t bits = little_endian(value->data + i * bytes, bytes);
+    bool is_signed = value->type == GGUF_I8 || value->type == GGUF_I16 || value->type == GGUF_I32;
+    return is_signed && (bits >> (8 * bytes - 1) & 1) != 0 ? (int64_t)(bits | ~UINT64_C(0) << (8 * bytes - 1)) : (int64_t)bits;
+}
+
+static const struct gguf_value *find_scalar(const struct gguf *gguf, const char *key)
+{
+    const struct gguf_value *value = gguf_find(gguf, key);
+    return value == NULL || value->array ? NULL : value;
+}
+
+bool gguf_whole(const struct gguf *gguf, const char *key, int64_t *number_out)
+{
+    const struct gguf_value *value = find_scalar(gguf, key);
+    if (value == NULL || value->type == GGUF_F32 || value->type == GGUF_F64 || value->type == GGUF_BOOL || value->type == GGUF_TEXT)
+        return false;
+    int64_t seen = gguf_element(value, 0);
+    if (seen >= 0)
+        *number_out = seen;
+    return seen >= 0;
+}
+
+bool gguf_real(const struct gguf *gguf, const char *key, double *number_out)
+{
+    const struct gguf_value *value = find_scalar(gguf, key);
+    float narrow;
+    if (value == NULL || (value->type != GGUF_F32 && value->type != GGUF_F64))
+        return false;
+    if (value->type == GGUF_F64) {
+        memcpy(number_out, value->data, sizeof *number_out);
+        return true;
     }
+    memcpy(&narrow, value->data, sizeof narrow);
+    *number_out = (double)narrow;
+    return true;
 }
 
-static void expand_q8(const uint8_t *block, float *y)
+bool gguf_truth(const struct gguf *gguf, const char *key, bool *truth)
 {
-    float scale = convert_from_f16(half_at(block));
-    for (int i = 0; i < 32; i++)
-        y[i] = (float)(int8_t)block[2 + i] * scale;
+    const struct gguf_value *value = find_scalar(gguf, key);
+    if (value == NULL || value->type != GGUF_BOOL)
+        return false;
+    *truth = value->data[0] != 0;
+    return true;
 }
 
-/* 256 numbers: 128 bytes of low four bits, 64 of high two bits, 16 signed scales, one scale of scales. */
-static void expand_q6_k(const uint8_t *block, float *y)
+struct gguf_text gguf_next_text(const uint8_t **at)
 {
-    const uint8_t *low = block, *high = block + 128, *scales = block + 192;
-    float scale = convert_from_f16(half_at(block + 208));
-    for (int half = 0; half < 2; half++, low += 64, high += 32, scales += 8, y += 128)
-        for (int i = 0; i < 32; i++) {
-            const int quad[4] = {
-                (low[i] & 15) | (high[i] & 3) << 4, (low[i + 32] & 15) | (high[i] >> 2 & 3) << 4,
-                (low[i] >> 4) | (high[i] >> 4 & 3) << 4, (low[i + 32] >> 4) | (high[i] >> 6 & 3) << 4,
-            };
-            for (int q = 0; q < 4; q++)
-                y[i + 32 * q] = scale * (float)(int8_t)scales[2 * q + i / 16] * (float)(quad[q] - 32);
-        }
+    struct gguf_text next = { (const char *)*at + 8, (int64_t)little_endian(*at, 8) };
+    *at += 8 + next.bytes;
+    return next;
 }
 
-enum status gguf_expand(const struct tensor *tensor, float *y, int64_t first, int64_t count)
+struct gguf_text gguf_text(const struct gguf *gguf, const char *key)
 {
-    float expanded[256];
-    const struct block *block = blocks;
-    while (block->type != tensor->type)
-        block++;
-    while (count > 0) {
-        int64_t index = first / block->elements, begin = first % block->elements;
-        int64_t part = block->elements - begin < count ? block->elements - begin : count;
-        const uint8_t *at = tensor->data + index * block->bytes;
-        if (tensor->type == TENSOR_Q6_K)
-            expand_q6_k(at, expanded);
-        else if (tensor->type == TENSOR_Q8_0)
-            expand_q8(at, expanded);
-        else
-            expand_q4(at, expanded, tensor->type == TENSOR_Q4_1);
-        memcpy(y, expanded + begin, (size_t)part * sizeof *y);
-        y += part;
-        first += part;
-        count -= part;
-    }
-    return OK;
+    const struct gguf_value *value = find_scalar(gguf, key);
+    if (value == NULL || value->type != GGUF_TEXT)
+        return (struct gguf_text){ NULL, 0 };
+    const uint8_t *at = value->data;
+    return gguf_next_text(&at);
 }

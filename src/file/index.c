@@ -2,11 +2,12 @@
  *
  * (1) The index decides: a tensor that a shard holds and the index does not name there is left out, with a note. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "file/jsontext.h"
 #include "file/tensors.h"
 
 enum { INDEX_BYTES_MOST = 64 << 20, PATH_BYTES = 4096, SHOWN = 120 };
@@ -17,14 +18,36 @@ static bool is_plain(const char *name)
     return name != NULL && name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strlen(name) < 256;
 }
 
-static int64_t tensors_named(const json_t *map, const char *shard)
+static bool sends(const json_t *map, const char *name, const char *shard)
+{
+    const char *place = json_string_value(json_object_get(map, name));
+    return place != NULL && strcmp(place, shard) == 0;
+}
+
+static int64_t tensors_named(json_t *map, const char *shard)
 {
     int64_t count = 0;
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)map, name, value)
-        count += json_is_string(value) && strcmp(json_string_value(value), shard) == 0;
+    json_object_foreach(map, name, value)
+        count += strcmp(json_string_value(value), shard) == 0;
     return count;
+}
+
+/* Names a tensor that the index sends to the shard and that is not among tensors [first, count). */
+static enum status say_lacking(const struct tensors *tensors, int64_t first, const char *index, json_t *map, const char *shard)
+{
+    json_t *held = json_object(), *value;
+    const char *name, *lacking = "";
+    for (int64_t i = first; i < tensors->count; i++)
+        json_object_set_new(held, tensors->tensor[i].name, json_true());
+    json_object_foreach(map, name, value)
+        if (strcmp(json_string_value(value), shard) == 0 && json_object_get(held, name) == NULL) {
+            lacking = name;
+            break;
+        }
+    json_decref(held);
+    return fail(E_DATA, "%s: sends tensor %.*s to %s, which lacks it", index, SHOWN, lacking, shard);
 }
 
 /* Reads one shard and keeps of it what the map sends there. */
@@ -32,29 +55,34 @@ static enum status read_shard(struct tensors *tensors, const char *folder, const
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", folder, shard);
-    int64_t first = tensors->count, kept = first, named = tensors_named(map, shard);
-    enum status status = safetensors_read(tensors, tensors_keep(tensors, path));
-    if (status == E_READ)
+    int64_t first = tensors->count, kept = first, named = tensors_named(map, shard), others = 0;
+    if (access(path, R_OK) != 0)
         return fail(E_READ, "%s: names shard %s, which cannot be read; it would hold %" PRId64 " tensors", index, shard, named);
-    TRY(status);
+    TRY(safetensors_read(tensors, tensors_keep(tensors, path)));
+    const char *other = "";
     for (int64_t i = first; i < tensors->count; i++) {
-        const char *place = json_string_value(json_object_get(map, tensors->tensor[i].name));
-        if (place != NULL && strcmp(place, shard) == 0)
+        if (sends(map, tensors->tensor[i].name, shard)) {
             tensors->tensor[kept++] = tensors->tensor[i];
-        else
-            note("%s: tensor %.*s is not sent there by the index: left out", path, SHOWN, tensors->tensor[i].name);
+        } else {
+            other = tensors->tensor[i].name;
+            others++;
+        }
     }
     tensors->count = kept;
-    if (kept - first == named)
-        return OK;
+    if (others > 0)
+        note("%s: %" PRId64 " tensors that the index does not send there are left out: %.*s%s", path, others, SHOWN, other, others > 1 ? ", ..." : "");
+    return kept - first == named ? OK : say_lacking(tensors, first, index, map, shard);
+}
+
+static enum status check_names(const char *index, json_t *map)
+{
     const char *name;
     json_t *value;
     json_object_foreach(map, name, value) {
-        bool there = strcmp(json_string_value(value), shard) != 0;
-        for (int64_t i = first; i < kept && !there; i++)
-            there = strcmp(tensors->tensor[i].name, name) == 0;
-        if (!there)
-            return fail(E_DATA, "%s: sends tensor %.*s to %s, which lacks it", index, SHOWN, name, shard);
+        const char *shard = json_string_value(value);
+        if (!is_plain(shard))
+            return fail(E_DATA, "%s: tensor %.*s: its shard %s%.40s%s is no plain file name of the same folder", index, SHOWN, name,
+                        shard == NULL ? "" : "\"", shard == NULL ? "(no text)" : shard, shard == NULL ? "" : "\"");
     }
     return OK;
 }
@@ -63,13 +91,7 @@ static enum status read_shards(struct tensors *tensors, const char *folder, cons
 {
     json_t *done = json_object(), *value;
     const char *name;
-    enum status status = OK;
-    json_object_foreach(map, name, value) {
-        const char *shard = json_string_value(value);
-        if (status == OK && !is_plain(shard))
-            status = fail(E_DATA, "%s: tensor %.*s: its shard \"%.40s\" is no plain file name of the same folder", index, SHOWN, name,
-                          shard == NULL ? "(no text)" : shard);
-    }
+    enum status status = check_names(index, map);
     json_object_foreach(map, name, value) {
         const char *shard = json_string_value(value);
         if (status != OK || json_object_get(done, shard) != NULL)
@@ -94,14 +116,8 @@ static void check_total(const struct tensors *tensors, const char *index, const 
 
 enum status safetensors_index_read(struct tensors *tensors, const char *folder, const char *path)
 {
-    struct mapped file;
-    json_error_t error;
-    TRY(tensors_map(tensors, path, &file));
-    if (file.bytes == 0 || file.bytes > INDEX_BYTES_MOST)
-        return fail(E_DATA, "%s: %" PRId64 " bytes; an index has 1 to %d", path, file.bytes, INDEX_BYTES_MOST);
-    json_t *root = json_loadb((const char *)file.data, (size_t)file.bytes, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL)
-        return fail(E_DATA, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+    json_t *root;
+    TRY(jsontext_read(&root, path, INDEX_BYTES_MOST));
     json_t *map = json_object_get(root, "weight_map");
     enum status status = json_is_object(map) && json_object_size(map) > 0
                              ? read_shards(tensors, folder, path, map)

@@ -3,14 +3,15 @@
  * (1) Nothing is read past the map: the header's length is compared with what the file has, never added to it first.
  * (2) The tensors' bytes tile the data exactly: no hole, no overlap, nothing behind the last. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "file/jsontext.h"
 #include "file/tensors.h"
 
-enum { HEADER_BYTES_MOST = 100000000, STRING_BYTES_MOST = 2 << 20, LENGTH_BYTES = 8, SHOWN = 120 };
+enum { HEADER_BYTES_MOST = 100000000, LENGTH_BYTES = 8, SHOWN = 120 };
 
 static const struct {
     const char *name;
@@ -22,21 +23,32 @@ static const struct {
     { "U32", TENSOR_OTHER, 32 },      { "I16", TENSOR_OTHER, 16 },      { "U16", TENSOR_OTHER, 16 },   { "I8", TENSOR_OTHER, 8 },
     { "U8", TENSOR_OTHER, 8 },        { "BOOL", TENSOR_OTHER, 8 },      { "F8_E4M3", TENSOR_OTHER, 8 }, { "F8_E5M2", TENSOR_OTHER, 8 },
     { "F8_E8M0", TENSOR_OTHER, 8 },   { "F6_E2M3", TENSOR_OTHER, 6 },   { "F6_E3M2", TENSOR_OTHER, 6 }, { "F4", TENSOR_OTHER, 4 },
+    { "F8_E4M3FNUZ", TENSOR_OTHER, 8 }, { "F8_E5M2FNUZ", TENSOR_OTHER, 8 },
 };
 
-/* What a file that is no safetensors looks like, from its first bytes; NULL: no idea. */
+/* What a file that is no safetensors looks like, from its first bytes; "" if they say nothing. Asked only where the header is already refused: a
+ * good file's first bytes are a length, and may be any of these. */
 static const char *likeness(const struct mapped *file)
 {
     static const struct {
         const char *bytes, *what;
     } known[] = {
-        { "version https://git-lfs", "a Git-LFS pointer: fetch the real file" }, { "<!DOCTYPE", "an HTML page" }, { "<html", "an HTML page" },
-        { "PK\x03\x04", "a zip archive, perhaps a PyTorch checkpoint" }, { "\x1f\x8b", "gzip" }, { "\x80\x02", "a Python pickle" }, { "GGUF", "GGUF" },
+        { "version https://git-lfs", ": it looks like a Git-LFS pointer; fetch the real file" },
+        { "<!doctype", ": it looks like an HTML page" },
+        { "<html", ": it looks like an HTML page" },
+        { "PK\x03\x04", ": it looks like a zip archive, perhaps a PyTorch checkpoint" },
+        { "\x1f\x8b", ": it looks like gzip" },
+        { "\x80\x02", ": it looks like a Python pickle" },
+        { "\x80\x03", ": it looks like a Python pickle" },
+        { "\x80\x04", ": it looks like a Python pickle" },
+        { "\x80\x05", ": it looks like a Python pickle" },
+        { "GGUF", ": it looks like GGUF; name it *.gguf" },
+        { "{", ": it looks like JSON" },
     };
     for (int64_t i = 0; i < ELEMENTS_OF(known); i++)
-        if (file->bytes >= (int64_t)strlen(known[i].bytes) && memcmp(file->data, known[i].bytes, strlen(known[i].bytes)) == 0)
+        if (file->bytes >= (int64_t)strlen(known[i].bytes) && strncasecmp((const char *)file->data, known[i].bytes, strlen(known[i].bytes)) == 0)
             return known[i].what;
-    return NULL;
+    return "";
 }
 
 static uint64_t little_endian(const uint8_t *x)
@@ -45,22 +57,6 @@ static uint64_t little_endian(const uint8_t *x)
     for (int i = LENGTH_BYTES; i-- > 0;)
         value = value << 8 | x[i];
     return value;
-}
-
-/* jansson copies strings whole: a header that is one endless string is refused before it does. */
-static bool has_endless_string(const char *text, int64_t bytes)
-{
-    int64_t length = 0;
-    bool inside = false;
-    for (int64_t i = 0; i < bytes; i++) {
-        if (inside && text[i] == '\\')
-            i++, length += 2;
-        else if (text[i] == '"')
-            inside = !inside, length = 0;
-        else if (++length > STRING_BYTES_MOST && inside)
-            return true;
-    }
-    return false;
 }
 
 static enum status read_type(struct tensor *tensor, json_t *dtype)
@@ -72,7 +68,9 @@ static enum status read_type(struct tensor *tensor, json_t *dtype)
             tensor->type_name = types[i].name;
             return OK;
         }
-    return fail(E_DATA, "%s: tensor %.*s: dtype %.20s is not one of safetensors'", tensor->file, SHOWN, tensor->name, name == NULL ? "(no text)" : name);
+    if (name == NULL)
+        return fail(E_DATA, "%s: tensor %.*s: dtype is %s", tensor->file, SHOWN, tensor->name, dtype == NULL ? "missing" : "no text");
+    return fail(E_DATA, "%s: tensor %.*s: dtype is \"%.20s\"; safetensors has no such type", tensor->file, SHOWN, tensor->name, name);
 }
 
 static enum status read_dimensions(struct tensor *tensor, json_t *shape)
@@ -80,7 +78,7 @@ static enum status read_dimensions(struct tensor *tensor, json_t *shape)
     json_t *dimension;
     size_t i;
     if (!json_is_array(shape))
-        return fail(E_DATA, "%s: tensor %.*s: shape is no array", tensor->file, SHOWN, tensor->name);
+        return fail(E_DATA, "%s: tensor %.*s: shape is %s", tensor->file, SHOWN, tensor->name, shape == NULL ? "missing" : "no array");
     if (json_array_size(shape) > TENSOR_DIMENSIONS_MOST)
         return fail(E_DATA, "%s: tensor %.*s has %zu dimensions; at most %d are read", tensor->file, SHOWN, tensor->name, json_array_size(shape),
                     TENSOR_DIMENSIONS_MOST);
@@ -106,6 +104,8 @@ static int bits_of(const struct tensor *tensor)
 static enum status read_offsets(struct tensor *tensor, json_t *offsets, const uint8_t *data, int64_t data_bytes, int64_t file_bytes)
 {
     json_t *begin_value = json_array_get(offsets, 0), *end_value = json_array_get(offsets, 1);
+    if (offsets == NULL)
+        return fail(E_DATA, "%s: tensor %.*s: data_offsets is missing", tensor->file, SHOWN, tensor->name);
     if (json_array_size(offsets) != 2 || !json_is_integer(begin_value) || !json_is_integer(end_value))
         return fail(E_DATA, "%s: tensor %.*s: data_offsets are not two whole numbers", tensor->file, SHOWN, tensor->name);
     int64_t begin = json_integer_value(begin_value), end = json_integer_value(end_value), bits, bytes;
@@ -160,8 +160,8 @@ static enum status check_tiling(const struct tensors *tensors, int64_t first, co
     for (int64_t i = 0; status == OK && i < count; i++) {
         int64_t begin = order[i]->data - data;
         if (begin != at)
-            status = fail(E_DATA, "%s: tensor %.*s begins at byte %" PRId64 " of the data, the one before ends at %" PRId64 ": a %s", path, SHOWN,
-                          order[i]->name, begin, at, begin > at ? "hole" : "overlap");
+            status = fail(E_DATA, "%s: tensor %.*s begins at byte %" PRId64 " of the data, the one before ends at %" PRId64 ": %s", path, SHOWN,
+                          order[i]->name, begin, at, begin > at ? "a hole" : "an overlap");
         at = begin + order[i]->bytes;
     }
     if (status == OK && at != data_bytes)
@@ -175,6 +175,8 @@ static enum status read_entries(struct tensors *tensors, const char *path, json_
     const char *name;
     json_t *entry;
     int64_t first = tensors->count;
+    if (json_object_size(root) > TENSORS_MOST)
+        return fail(E_DATA, "%s: %zu tensors; at most %d are read from one file", path, json_object_size(root), TENSORS_MOST);
     json_object_foreach(root, name, entry) {
         if (strcmp(name, "__metadata__") == 0) {
             TRY(read_metadata(path, entry));
@@ -195,26 +197,19 @@ enum status safetensors_read(struct tensors *tensors, const char *path)
 {
     struct mapped file;
     TRY(tensors_map(tensors, path, &file));
-    const char *what = likeness(&file);
-    if (what != NULL)
-        return fail(E_DATA, "%s: no safetensors; it looks like %s", path, what);
     if (file.bytes < LENGTH_BYTES + 2)
         return fail(E_DATA, "%s: too short: %" PRId64 " bytes; a safetensors file has at least %d", path, file.bytes, LENGTH_BYTES + 2);
     uint64_t header_bytes = little_endian(file.data);
     if (header_bytes > (uint64_t)file.bytes - LENGTH_BYTES)
-        return fail(E_DATA, "%s: header says %" PRIu64 " bytes, the file has %" PRId64 " after it: cut short?", path, header_bytes,
-                    file.bytes - LENGTH_BYTES);
+        return fail(E_DATA, "%s: header says %" PRIu64 " bytes, the file has %" PRId64 " after it%s", path, header_bytes, file.bytes - LENGTH_BYTES,
+                    likeness(&file)[0] != '\0' ? likeness(&file) : ": cut short?");
     if (header_bytes > HEADER_BYTES_MOST)
-        return fail(E_DATA, "%s: header says %" PRIu64 " bytes; at most %d are read", path, header_bytes, HEADER_BYTES_MOST);
+        return fail(E_DATA, "%s: header says %" PRIu64 " bytes; at most %d are read%s", path, header_bytes, HEADER_BYTES_MOST, likeness(&file));
     const char *header = (const char *)file.data + LENGTH_BYTES;
     if (header_bytes < 2 || header[0] != '{')
-        return fail(E_DATA, "%s: the header does not begin with '{'", path);
-    if (has_endless_string(header, (int64_t)header_bytes))
-        return fail(E_DATA, "%s: the header holds a text of more than %d bytes", path, STRING_BYTES_MOST);
-    json_error_t error;
-    json_t *root = json_loadb(header, header_bytes, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL)
-        return fail(E_DATA, "%s: header, byte %d: %s", path, error.position, error.text);
+        return fail(E_DATA, "%s: the header (%" PRIu64 " bytes) does not begin with '{'%s", path, header_bytes, likeness(&file));
+    json_t *root;
+    TRY(jsontext_parse(&root, path, "header, ", header, (int64_t)header_bytes));
     const uint8_t *data = (const uint8_t *)header + header_bytes;
     enum status status = read_entries(tensors, path, root, data, file.bytes - LENGTH_BYTES - (int64_t)header_bytes, file.bytes);
     json_decref(root);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "file/convert.h"
+#include "file/ggufblock.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -30,13 +31,21 @@ static void *longer(void *rows, int64_t count, size_t row_bytes)
     return more;
 }
 
-enum status tensors_map(struct tensors *tensors, const char *path, struct mapped *mapped)
+void tensors_own(struct tensors *tensors, struct mapped *mapped)
 {
     struct tensor_maps *maps = maps_of(tensors);
     ASSERT(maps != NULL);
-    TRY(mapped_open(mapped, path));
     maps->mapped = longer(maps->mapped, maps->maps, sizeof *maps->mapped);
     maps->mapped[maps->maps++] = *mapped;
+    *mapped = (struct mapped){ 0 };
+}
+
+enum status tensors_map(struct tensors *tensors, const char *path, struct mapped *mapped)
+{
+    struct mapped own;
+    TRY(mapped_open(mapped, path));
+    own = *mapped;
+    tensors_own(tensors, &own);
     return OK;
 }
 
@@ -153,18 +162,19 @@ static enum status read_stored(const struct tensor *tensor, float *y, int64_t fi
 {
     switch (tensor->type) {
     case TENSOR_F32:
-        convert_f32(y, tensor->data + 4 * first, count);
+        convert_read_f32(y, tensor->data + 4 * first, count);
         return OK;
     case TENSOR_BF16:
-        convert_bf16(y, tensor->data + 2 * first, count);
+        convert_read_bf16(y, tensor->data + 2 * first, count);
         return OK;
     case TENSOR_F16:
-        convert_f16(y, tensor->data + 2 * first, count);
+        convert_read_f16(y, tensor->data + 2 * first, count);
         return OK;
     case TENSOR_OTHER:
         return fail(E_DATA, "%s: tensor %.120s is %s; F32, BF16 and F16 can be trained", tensor->file, tensor->name, tensor->type_name);
     default:
-        return gguf_expand(tensor, y, first, count);
+        ggufblock_read(tensor->type, y, tensor->data, first, count);
+        return OK;
     }
 }
 

@@ -5,6 +5,8 @@
 #include "file/mapped.h"
 #include "file/safetensors.h"
 
+enum { TENSORS_MOST = 32768 };     /* of one file */
+
 /* The set being read: its maps, and the texts that tensors point to. Lives behind struct tensors.maps. */
 struct tensor_maps {
     struct mapped *mapped;
@@ -14,6 +16,8 @@ struct tensor_maps {
 
 /* Maps path and keeps the map with the set. Returns OK or E_READ. */
 MUST_USE enum status tensors_map(struct tensors *tensors, const char *path, struct mapped *mapped);
+/* Moves a map into the set, which closes it. */
+void tensors_own(struct tensors *tensors, struct mapped *mapped);
 /* A copy of text that lives as long as the set. */
 const char *tensors_keep(struct tensors *tensors, const char *text);
 /* Room for one more tensor, zeroed, its file set. */
@@ -22,7 +26,5 @@ struct tensor *tensors_add(struct tensors *tensors, const char *file);
 MUST_USE enum status safetensors_read(struct tensors *tensors, const char *path);
 MUST_USE enum status safetensors_index_read(struct tensors *tensors, const char *folder, const char *path);
 MUST_USE enum status gguf_read(struct tensors *tensors, const char *path);
-/* Elements [first, first + count) of a block-quantized tensor; see tensor_read. */
-MUST_USE enum status gguf_expand(const struct tensor *tensor, float *y, int64_t first, int64_t count);
 
 #endif
