@@ -13,7 +13,7 @@
 #include "config.h"
 #include "file/safetensors.h"
 
-enum { TASK_ELEMENTS = 1 << 18, BLOCK_ELEMENTS = 1 << 14 };
+enum { TASK_ELEMENTS = 1 << 12, BLOCK_ELEMENTS = 1 << 14 };     /* a task: 16 KiB, so that even the tests' models have several */
 
 static struct tensors source;
 static bool opened;
