@@ -240,6 +240,9 @@ BOOT static enum status check_together(const char *path, const config_t *config,
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
         if (needed[i].needed && needed[i].value[0] == '\0')
             return fail(E_USAGE, "%s: the key %s is missing", path, needed[i].name);
+    if (job->evaluate_every > 0 && job->held_out[0] == '\0')
+        return fail(E_USAGE, "%s:%u: evaluate_every is %" PRId64 ", but there is no held_out to evaluate", path,
+                    config_setting_source_line(config_lookup(config, "evaluate_every")), job->evaluate_every);
     if (job->steps > 0 && job->warmup_steps > job->steps)
         return fail(E_USAGE, "%s:%u: warmup_steps is %" PRId64 ", more than the %" PRId64 " steps", path,
                     config_setting_source_line(config_lookup(config, "warmup_steps")), job->warmup_steps, job->steps);

@@ -211,6 +211,7 @@ TEST(L7_ranges)
     refuse("schedule = 3;", "in quotes");
     refuse("unused_tensors = true;", "\"refuse\", \"accept\"");
     refuse("output_type = \"fp32\";", "float32");
+    refuse("evaluate_every = 3;", "no held_out to evaluate");
     refuse("epochs = 2; steps = 3;", "epochs and steps are both given");
     refuse("warmup_ratio = 0.1; warmup_steps = 3;", "both given");
 }
