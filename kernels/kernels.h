@@ -65,7 +65,7 @@ struct rope {
     enum rope_scaling scaling;
     double factor, low_frequency_factor, high_frequency_factor;     /* llama3 */
     double original_positions;                                      /* llama3, yarn */
-    double beta_fast, beta_slow, attention_factor;                  /* yarn; attention_factor 0: 0.1 ln(factor) + 1 */
+    double beta_fast, beta_slow, attention_factor;                  /* yarn; attention_factor 0: 0.1 ln(factor) + 1, at least 1 */
     bool truncate;                                                  /* yarn: correction range rounded to whole dimensions */
 };
 /* table [positions, D/2, 2] fp32 out: cos and sin of position * frequency(d), times the attention factor. BOOT; fp64 inside.

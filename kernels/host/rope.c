@@ -61,7 +61,7 @@ void rope_table(float *table, const struct rope *rope, int64_t positions, int64_
     ASSERT(positions >= 1 && head_size % 2 == 0);
     double attention = 1.0;
     if (rope->scaling == ROPE_YARN)
-        attention = rope->attention_factor > 0.0 ? rope->attention_factor : 0.1 * log(rope->factor) + 1.0;
+        attention = rope->attention_factor > 0.0 ? rope->attention_factor : rope->factor > 1.0 ? 0.1 * log(rope->factor) + 1.0 : 1.0;
     for (int64_t d = 0; d < head_size / 2; d++) {
         double frequency = frequency_of(rope, d, head_size);
         for (int64_t p = 0; p < positions; p++) {
