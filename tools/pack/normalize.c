@@ -1,0 +1,131 @@
+/* normalize.c: the normalizers, with the origin of every byte (tokenizer_inside.h). Build host.
+ *
+ * (1) Unicode forms are computed a stretch at a time: from an ASCII character before the first other one to the next two ASCII characters. A
+ *     stretch that does not change keeps the origin of each byte; in one that does, every byte's origin is the stretch's begin. */
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "tools/pack/tokenizer_inside.h"
+
+static void put(struct piece *piece, const char *bytes, size_t size, const uint32_t *origin, uint32_t all)
+{
+    if (piece->size + size > piece->reserved) {
+        piece->reserved = 2 * (piece->size + size) + 256;
+        piece->bytes = tokenizer_grow(piece->bytes, piece->reserved);
+        piece->origin = tokenizer_grow(piece->origin, piece->reserved * sizeof *piece->origin);
+    }
+    memcpy(piece->bytes + piece->size, bytes, size);
+    for (size_t i = 0; i < size; i++)
+        piece->origin[piece->size + i] = origin != NULL ? origin[i] : all;
+    piece->size += size;
+}
+
+static void swap(struct encoder *encoder)
+{
+    struct piece piece = encoder->piece;
+    encoder->piece = encoder->spare;
+    encoder->spare = piece;
+}
+
+static void prepend(struct encoder *encoder, const char *content)
+{
+    struct piece *from = &encoder->piece, *to = &encoder->spare;
+    if (from->size == 0)
+        return;
+    to->size = 0;
+    put(to, content, strlen(content), NULL, from->origin[0]);
+    put(to, from->bytes, from->size, from->origin, 0);
+    swap(encoder);
+}
+
+static void replace(struct encoder *encoder, const char *pattern, const char *content)
+{
+    struct piece *from = &encoder->piece, *to = &encoder->spare;
+    size_t length = strlen(pattern), done = 0;
+    to->size = 0;
+    while (done < from->size) {
+        char *at = memmem(from->bytes + done, from->size - done, pattern, length);
+        size_t plain = at == NULL ? from->size - done : (size_t)(at - from->bytes) - done;
+        put(to, from->bytes + done, plain, from->origin + done, 0);
+        done += plain;
+        if (at == NULL)
+            break;
+        put(to, content, strlen(content), NULL, from->origin[done]);
+        done += length;
+    }
+    swap(encoder);
+}
+
+static bool is_ascii(char c)
+{
+    return (unsigned char)c < 0x80;
+}
+
+/* One stretch in the wanted form. */
+static void put_form(struct piece *to, const struct piece *from, size_t begin, size_t end, utf8proc_option_t options)
+{
+    utf8proc_uint8_t *form = NULL;
+    utf8proc_ssize_t size = utf8proc_map((const utf8proc_uint8_t *)from->bytes + begin, (utf8proc_ssize_t)(end - begin), &form, options);
+    if (size < 0)
+        exit(fail(E_AGAIN, "normalizer: %s", utf8proc_errmsg(size)));
+    if ((size_t)size == end - begin && memcmp(form, from->bytes + begin, (size_t)size) == 0)
+        put(to, from->bytes + begin, end - begin, from->origin + begin, 0);
+    else
+        put(to, (char *)form, (size_t)size, NULL, from->origin[begin]);
+    free(form);
+}
+
+static void unicode_form(struct encoder *encoder, utf8proc_option_t options)
+{
+    struct piece *from = &encoder->piece, *to = &encoder->spare;
+    size_t done = 0;
+    while (done < from->size && is_ascii(from->bytes[done]))
+        done++;
+    if (done == from->size)
+        return;
+    to->size = 0;
+    /* The character before may combine with a mark that follows it. */
+    done = done > 0 ? done - 1 : 0;
+    put(to, from->bytes, done, from->origin, 0);
+    while (done < from->size) {
+        size_t end = done + 1;
+        while (end < from->size && !(is_ascii(from->bytes[end]) && (end + 1 == from->size || is_ascii(from->bytes[end + 1]))))
+            end++;
+        put_form(to, from, done, end, options);
+        size_t plain = end;
+        while (plain < from->size && is_ascii(from->bytes[plain]))
+            plain++;
+        size_t next = plain < from->size && plain > end ? plain - 1 : plain;
+        put(to, from->bytes + end, next - end, from->origin + end, 0);
+        done = next;
+    }
+    swap(encoder);
+}
+
+void normalize_piece(struct encoder *encoder)
+{
+    for (int32_t i = 0; i < encoder->tokenizer->normalizers; i++) {
+        const struct normalizer *normalizer = &encoder->tokenizer->normalizer[i];
+        switch (normalizer->kind) {
+        case NORMALIZE_NFC:
+            unicode_form(encoder, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+            break;
+        case NORMALIZE_NFD:
+            unicode_form(encoder, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+            break;
+        case NORMALIZE_NFKC:
+            unicode_form(encoder, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
+            break;
+        case NORMALIZE_NFKD:
+            unicode_form(encoder, UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+            break;
+        case NORMALIZE_PREPEND:
+            prepend(encoder, normalizer->content);
+            break;
+        case NORMALIZE_REPLACE:
+            replace(encoder, normalizer->pattern, normalizer->content);
+            break;
+        }
+    }
+}

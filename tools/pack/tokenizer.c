@@ -1,0 +1,485 @@
+/* tokenizer.c: reads tokenizer.json (tokenizer.h). Build host.
+ *
+ * (1) What is not known is an error that names it: a type or option passed over in silence gives other ids. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "tools/pack/tokenizer_inside.h"
+
+enum { IDS_MOST = 1 << 24, SHOWN = 80 };
+
+#define GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static bool truth_of(const json_t *object, const char *key, bool fallback)
+{
+    json_t *value = json_object_get(object, key);
+    return json_is_boolean(value) ? json_is_true(value) : fallback;
+}
+
+static bool is_absent(const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    return value == NULL || json_is_null(value);
+}
+
+/* ---- bytes and their stand-ins ---- */
+
+/* GPT-2 writes a byte as itself where it is printable Latin-1, the others as U+0100 and up in order. */
+static bool is_plain_byte(int byte)
+{
+    return (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+}
+
+static int byte_of(utf8proc_int32_t character)
+{
+    if (character < 0x100)
+        return is_plain_byte(character) ? character : -1;
+    for (int byte = 0, next = 0x100; byte < 0x100; byte++)
+        if (!is_plain_byte(byte) && next++ == character)
+            return byte;
+    return -1;
+}
+
+/* Token text to the bytes it stands for; -1 if a character stands for none. */
+static int64_t bytes_of(const char *text, char *out)
+{
+    static int16_t table[0x200];
+    static bool made;
+    if (!made)
+        for (int c = 0; c < 0x200; c++)
+            table[c] = (int16_t)byte_of(c);
+    made = true;
+    int64_t count = 0;
+    size_t size = strlen(text);
+    for (size_t at = 0; at < size;) {
+        utf8proc_int32_t character;
+        at += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(size - at), &character);
+        if (character < 0 || character >= 0x200 || table[character] < 0)
+            return -1;
+        out[count++] = (char)table[character];
+    }
+    return count;
+}
+
+/* ---- vocabulary and merges ---- */
+
+static enum status read_vocabulary(struct tokenizer *tokenizer, json_t *vocab)
+{
+    const char *text;
+    json_t *value;
+    size_t bytes = 1, pool_at = 0, longest = 0;
+    json_int_t largest = -1;
+    if (!json_is_object(vocab) || json_object_size(vocab) == 0)
+        return fail(E_DATA, "%s: model.vocab is no object, or empty", tokenizer->path);
+    json_object_foreach(vocab, text, value) {
+        if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= IDS_MOST)
+            return fail(E_DATA, "%s: model.vocab: \"%.*s\" has no id from 0 to %d", tokenizer->path, SHOWN, text, IDS_MOST - 1);
+        largest = json_integer_value(value) > largest ? json_integer_value(value) : largest;
+        bytes += strlen(text);
+        longest = strlen(text) > longest ? strlen(text) : longest;
+    }
+    char *raw = tokenizer_reserve(longest + 1);
+    vocabulary_open(&tokenizer->vocabulary, (int32_t)largest + 1, bytes);
+    enum status status = OK;
+    json_object_foreach(vocab, text, value) {
+        int32_t id = (int32_t)json_integer_value(value);
+        if (status == OK && tokenizer->vocabulary.token[id].bytes != NULL)
+            status = fail(E_DATA, "%s: model.vocab: two tokens have id %" PRId32 ", one is \"%.*s\"", tokenizer->path, id, SHOWN, text);
+        int64_t size = tokenizer->byte_level ? bytes_of(text, raw) : -1;
+        if (status == OK)
+            vocabulary_add(&tokenizer->vocabulary, id, size >= 0 ? raw : text, size >= 0 ? (size_t)size : strlen(text), !tokenizer->byte_level || size >= 0,
+                           &pool_at);
+    }
+    free(raw);
+    return status;
+}
+
+/* Id of a part of a merge, as the file writes it. */
+static int32_t part_id(const struct tokenizer *tokenizer, const char *text, size_t size, char *raw)
+{
+    char *copy = raw + size + 1;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    if (!tokenizer->byte_level)
+        return vocabulary_find(&tokenizer->vocabulary, copy, size);
+    int64_t bytes = bytes_of(copy, raw);
+    return bytes < 0 ? -1 : vocabulary_find(&tokenizer->vocabulary, raw, (size_t)bytes);
+}
+
+static enum status read_merge(struct tokenizer *tokenizer, json_t *entry, int32_t rank)
+{
+    const char *left = json_string_value(json_array_get(entry, 0)), *right = json_string_value(json_array_get(entry, 1));
+    size_t left_size;
+    if (json_is_string(entry)) {
+        left = json_string_value(entry);
+        right = strchr(left, ' ');
+        left_size = right == NULL ? 0 : (size_t)(right - left);
+        right = right == NULL || strchr(right + 1, ' ') != NULL ? NULL : right + 1;
+    } else {
+        left_size = left == NULL ? 0 : strlen(left);
+    }
+    if (left == NULL || right == NULL || left_size == 0 || right[0] == '\0')
+        return fail(E_DATA, "%s: merge %" PRId32 " is neither \"a b\" nor [\"a\", \"b\"]", tokenizer->path, rank + 1);
+    size_t right_size = strlen(right);
+    char *raw = tokenizer_reserve(2 * (left_size + right_size + 2));
+    int32_t a = part_id(tokenizer, left, left_size, raw), b = part_id(tokenizer, right, right_size, raw), whole = -1;
+    if (a >= 0 && b >= 0) {
+        const struct text *x = &tokenizer->vocabulary.token[a], *y = &tokenizer->vocabulary.token[b];
+        char *both = tokenizer_reserve(x->size + y->size + 1);
+        memcpy(both, x->bytes, x->size);
+        memcpy(both + x->size, y->bytes, y->size);
+        whole = vocabulary_find(&tokenizer->vocabulary, both, x->size + y->size);
+        free(both);
+    }
+    free(raw);
+    if (a < 0 || b < 0 || whole < 0)
+        return fail(E_DATA, "%s: merge %" PRId32 ", \"%.*s\" with \"%.*s\": %s is not in the vocabulary", tokenizer->path, rank + 1, (int)left_size, left,
+                    SHOWN, right, a < 0 ? "the first" : b < 0 ? "the second" : "their result");
+    (void)merges_add(&tokenizer->merges, a, b, rank, whole);      /* a pair that comes again keeps its first rank */
+    return OK;
+}
+
+/* See tokenizer_inside.h at words_begin_at_mark. */
+static bool marks_begin_words(const struct tokenizer *tokenizer)
+{
+    if (tokenizer->byte_level || vocabulary_find(&tokenizer->vocabulary, MARK, 3) < 0)
+        return false;
+    for (int32_t id = 0; id < tokenizer->vocabulary.size; id++) {
+        const struct text *token = &tokenizer->vocabulary.token[id];
+        bool other = false;
+        for (uint32_t at = 0; at < token->size; at++) {
+            bool mark = token->size - at >= 3 && memcmp(token->bytes + at, MARK, 3) == 0;
+            if (mark && other)
+                return false;
+            other = other || !mark;
+            at += mark ? 2 : 0;
+        }
+    }
+    return true;
+}
+
+static enum status read_bytes(struct tokenizer *tokenizer)
+{
+    for (int byte = 0; byte < 256; byte++) {
+        char text[8] = { (char)byte };
+        if (!tokenizer->byte_level)
+            snprintf(text, sizeof text, "<0x%02X>", byte);
+        tokenizer->byte_token[byte] = vocabulary_find(&tokenizer->vocabulary, text, tokenizer->byte_level ? 1 : strlen(text));
+        if (tokenizer->byte_fallback && tokenizer->byte_token[byte] < 0)
+            return fail(E_DATA, "%s: byte_fallback is true, but %s is not in the vocabulary", tokenizer->path, text);
+    }
+    return OK;
+}
+
+static enum status read_model(struct tokenizer *tokenizer, json_t *model)
+{
+    static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
+    const char *type = string_of(model, "type"), *unknown = string_of(model, "unk_token");
+    json_t *merges = json_object_get(model, "merges"), *merge;
+    size_t rank;
+    if (!json_is_object(model) || (type != NULL && strcmp(type, "BPE") != 0))
+        return fail(E_DATA, "%s: model.type is \"%.*s\"; \"BPE\" is supported", tokenizer->path, SHOWN, type == NULL ? "" : type);
+    if (!is_absent(model, "dropout"))
+        return fail(E_DATA, "%s: model.dropout is set; null is supported", tokenizer->path);
+    for (int64_t i = 0; i < ELEMENTS_OF(empty); i++)
+        if (!is_absent(model, empty[i]) && strcmp(string_of(model, empty[i]) == NULL ? "?" : string_of(model, empty[i]), "") != 0)
+            return fail(E_DATA, "%s: model.%s is set; none is supported", tokenizer->path, empty[i]);
+    tokenizer->byte_fallback = truth_of(model, "byte_fallback", false);
+    tokenizer->fuse_unknown = truth_of(model, "fuse_unk", false);
+    tokenizer->ignore_merges = truth_of(model, "ignore_merges", false);
+    TRY(read_vocabulary(tokenizer, json_object_get(model, "vocab")));
+    tokenizer->unknown = unknown == NULL ? -1 : vocabulary_find(&tokenizer->vocabulary, unknown, strlen(unknown));
+    if (unknown != NULL && tokenizer->unknown < 0)
+        return fail(E_DATA, "%s: model.unk_token \"%.*s\" is not in the vocabulary", tokenizer->path, SHOWN, unknown);
+    if (!json_is_array(merges))
+        return fail(E_DATA, "%s: model.merges is no array", tokenizer->path);
+    merges_open(&tokenizer->merges, json_array_size(merges));
+    json_array_foreach(merges, rank, merge)
+        TRY(read_merge(tokenizer, merge, (int32_t)rank));
+    tokenizer->words_begin_at_mark = marks_begin_words(tokenizer);
+    return read_bytes(tokenizer);
+}
+
+/* ---- normalizers ---- */
+
+static enum status add_normalizer(struct tokenizer *tokenizer, struct normalizer normalizer)
+{
+    if (tokenizer->normalizers == NORMALIZERS_MOST)
+        return fail(E_DATA, "%s: more than %d normalizers", tokenizer->path, NORMALIZERS_MOST);
+    tokenizer->normalizer[tokenizer->normalizers++] = normalizer;
+    return OK;
+}
+
+static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
+{
+    static const char *const forms[] = { "NFC", "NFD", "NFKC", "NFKD" };
+    const char *type = string_of(object, "type");
+    json_t *part;
+    size_t i;
+    if (object == NULL || json_is_null(object))
+        return OK;
+    if (type == NULL)
+        return fail(E_DATA, "%s: a normalizer without type", tokenizer->path);
+    if (strcmp(type, "Sequence") == 0) {
+        json_array_foreach(json_object_get(object, "normalizers"), i, part)
+            TRY(read_normalizer(tokenizer, part));
+        return OK;
+    }
+    for (int64_t form = 0; form < ELEMENTS_OF(forms); form++)
+        if (strcmp(type, forms[form]) == 0)
+            return add_normalizer(tokenizer, (struct normalizer){ .kind = (enum normalizer_kind)(NORMALIZE_NFC + form) });
+    const char *prepended = string_of(object, "prepend"), *content = string_of(object, "content");
+    const char *pattern = string_of(json_object_get(object, "pattern"), "String");
+    if (strcmp(type, "Prepend") == 0 && prepended != NULL)
+        return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_PREPEND, .content = strdup(prepended) });
+    if (strcmp(type, "Replace") == 0 && pattern != NULL && pattern[0] != '\0' && content != NULL)
+        return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_REPLACE, .pattern = strdup(pattern), .content = strdup(content) });
+    return fail(E_DATA, "%s: normalizer %.*s, as it stands there, is not supported; NFC, NFD, NFKC, NFKD, Prepend, Replace of a string and Sequence are",
+                tokenizer->path, SHOWN, type);
+}
+
+/* ---- pre-tokenizers ---- */
+
+static enum status add_splitter(struct tokenizer *tokenizer, const char *pattern, enum split_behaviour behaviour, bool invert)
+{
+    if (tokenizer->splitters == SPLITTERS_MOST)
+        return fail(E_DATA, "%s: more than %d pre-tokenizers", tokenizer->path, SPLITTERS_MOST);
+    struct splitter *splitter = &tokenizer->splitter[tokenizer->splitters];
+    *splitter = (struct splitter){ .behaviour = behaviour, .invert = invert };
+    TRY(split_compile(tokenizer->path, pattern, &splitter->code));
+    tokenizer->splitters++;
+    return OK;
+}
+
+/* A text as a pattern that matches it. */
+static char *quoted(const char *text)
+{
+    char *pattern = tokenizer_reserve(2 * strlen(text) + 1), *at = pattern;
+    for (; *text != '\0'; text++) {
+        if (strchr("\\^$.[]|()?*+{}#-/ ", *text) != NULL && *text != ' ')
+            *at++ = '\\';
+        *at++ = *text;
+    }
+    *at = '\0';
+    return pattern;
+}
+
+static enum status read_split(struct tokenizer *tokenizer, json_t *object)
+{
+    static const struct {
+        const char *name;
+        enum split_behaviour behaviour;
+    } behaviours[] = {
+        { "Isolated", SPLIT_ISOLATED }, { "Removed", SPLIT_REMOVED }, { "MergedWithPrevious", SPLIT_WITH_PREVIOUS }, { "MergedWithNext", SPLIT_WITH_NEXT },
+    };
+    const char *name = string_of(object, "behavior"), *regex = string_of(json_object_get(object, "pattern"), "Regex");
+    const char *text = string_of(json_object_get(object, "pattern"), "String");
+    if (regex == NULL && (text == NULL || text[0] == '\0'))
+        return fail(E_DATA, "%s: pre-tokenizer Split without a pattern", tokenizer->path);
+    for (int64_t i = 0; name != NULL && i < ELEMENTS_OF(behaviours); i++)
+        if (strcmp(name, behaviours[i].name) == 0) {
+            char *pattern = regex != NULL ? strdup(regex) : quoted(text);
+            enum status status = add_splitter(tokenizer, pattern, behaviours[i].behaviour, truth_of(object, "invert", false));
+            free(pattern);
+            return status;
+        }
+    return fail(E_DATA, "%s: pre-tokenizer Split: behavior \"%.*s\" is not supported", tokenizer->path, SHOWN, name == NULL ? "" : name);
+}
+
+static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *object)
+{
+    const char *type = string_of(object, "type");
+    json_t *part;
+    size_t i;
+    if (object == NULL || json_is_null(object))
+        return OK;
+    if (type == NULL)
+        return fail(E_DATA, "%s: a pre-tokenizer without type", tokenizer->path);
+    if (strcmp(type, "Sequence") == 0) {
+        json_array_foreach(json_object_get(object, "pretokenizers"), i, part)
+            TRY(read_pre_tokenizer(tokenizer, part));
+        return OK;
+    }
+    if (strcmp(type, "Split") == 0)
+        return read_split(tokenizer, object);
+    if (strcmp(type, "Digits") == 0)
+        return add_splitter(tokenizer, truth_of(object, "individual_digits", false) ? "\\p{N}" : "\\p{N}+", SPLIT_ISOLATED, false);
+    if (strcmp(type, "ByteLevel") == 0) {
+        if (truth_of(object, "add_prefix_space", true))
+            return fail(E_DATA, "%s: pre-tokenizer ByteLevel with add_prefix_space is not supported", tokenizer->path);
+        tokenizer->byte_level = true;
+        return truth_of(object, "use_regex", true) ? add_splitter(tokenizer, GPT2_PATTERN, SPLIT_ISOLATED, false) : OK;
+    }
+    return fail(E_DATA, "%s: pre-tokenizer %.*s is not supported; Split, Digits, ByteLevel and Sequence are", tokenizer->path, SHOWN, type);
+}
+
+/* ---- post-processor and decoder ---- */
+
+static enum status read_special(struct tokenizer *tokenizer, json_t *ids, int32_t *list, int32_t *count)
+{
+    json_t *id;
+    size_t i;
+    json_array_foreach(ids, i, id) {
+        if (*count == SPECIAL_MOST || !json_is_integer(id))
+            return fail(E_DATA, "%s: post_processor: a special token has no ids, or there are more than %d", tokenizer->path, SPECIAL_MOST);
+        list[(*count)++] = (int32_t)json_integer_value(id);
+    }
+    return OK;
+}
+
+static enum status read_template(struct tokenizer *tokenizer, json_t *object)
+{
+    json_t *piece;
+    size_t i;
+    bool behind = false;
+    json_array_foreach(json_object_get(object, "single"), i, piece) {
+        const char *name = string_of(json_object_get(piece, "SpecialToken"), "id");
+        if (name == NULL) {
+            behind = true;
+            continue;
+        }
+        json_t *ids = json_object_get(json_object_get(json_object_get(object, "special_tokens"), name), "ids");
+        if (!json_is_array(ids))
+            return fail(E_DATA, "%s: post_processor: special token \"%.*s\" has no ids", tokenizer->path, SHOWN, name);
+        TRY(behind ? read_special(tokenizer, ids, tokenizer->suffix, &tokenizer->suffixes) : read_special(tokenizer, ids, tokenizer->prefix, &tokenizer->prefixes));
+    }
+    return OK;
+}
+
+static enum status read_post_processor(struct tokenizer *tokenizer, json_t *object)
+{
+    const char *type = string_of(object, "type");
+    json_t *part;
+    size_t i;
+    if (object == NULL || json_is_null(object) || (type != NULL && strcmp(type, "ByteLevel") == 0))
+        return OK;
+    if (type != NULL && strcmp(type, "TemplateProcessing") == 0)
+        return read_template(tokenizer, object);
+    if (type == NULL || strcmp(type, "Sequence") != 0)
+        return fail(E_DATA, "%s: post_processor %.*s is not supported; ByteLevel, TemplateProcessing and Sequence are", tokenizer->path, SHOWN,
+                    type == NULL ? "(no type)" : type);
+    json_array_foreach(json_object_get(object, "processors"), i, part)
+        TRY(read_post_processor(tokenizer, part));
+    return OK;
+}
+
+static enum status read_decoder(struct tokenizer *tokenizer, json_t *object)
+{
+    static const char *const known[] = { "ByteLevel", "Replace", "ByteFallback", "Fuse", "Strip", "Sequence" };
+    const char *type = string_of(object, "type");
+    json_t *part;
+    size_t i;
+    if (object == NULL || json_is_null(object))
+        return OK;
+    for (int64_t k = 0; type != NULL && k < ELEMENTS_OF(known); k++)
+        if (strcmp(type, known[k]) == 0) {
+            tokenizer->decode_marks = tokenizer->decode_marks || strcmp(type, "ByteFallback") == 0;
+            json_array_foreach(json_object_get(object, "decoders"), i, part)
+                TRY(read_decoder(tokenizer, part));
+            return OK;
+        }
+    return fail(E_DATA, "%s: decoder %.*s is not supported", tokenizer->path, SHOWN, type == NULL ? "(no type)" : type);
+}
+
+/* ---- added tokens ---- */
+
+static int by_first_byte(const void *a, const void *b)
+{
+    const struct added *x = a, *y = b;
+    unsigned char first_x = (unsigned char)x->content[0], first_y = (unsigned char)y->content[0];
+    if (first_x != first_y)
+        return first_x < first_y ? -1 : 1;
+    return (x->size < y->size) - (x->size > y->size);
+}
+
+static enum status read_added(struct tokenizer *tokenizer, json_t *list)
+{
+    json_t *entry;
+    size_t i;
+    tokenizer->size = tokenizer->vocabulary.size;
+    tokenizer->added = tokenizer_reserve((json_array_size(list) + 1) * sizeof *tokenizer->added);
+    json_array_foreach(list, i, entry) {
+        const char *content = string_of(entry, "content");
+        json_t *id = json_object_get(entry, "id");
+        if (content == NULL || content[0] == '\0' || !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= IDS_MOST)
+            return fail(E_DATA, "%s: added_tokens[%zu] lacks content or an id from 0 to %d", tokenizer->path, i, IDS_MOST - 1);
+        tokenizer->added[tokenizer->added_count++] = (struct added){
+            .id = (int32_t)json_integer_value(id), .content = strdup(content), .size = strlen(content),
+            .special = truth_of(entry, "special", false), .normalized = truth_of(entry, "normalized", false) && tokenizer->normalizers > 0,
+            .left_strip = truth_of(entry, "lstrip", false), .right_strip = truth_of(entry, "rstrip", false), .single_word = truth_of(entry, "single_word", false),
+        };
+        if (json_integer_value(id) >= tokenizer->size)
+            tokenizer->size = (int32_t)json_integer_value(id) + 1;
+    }
+    qsort(tokenizer->added, (size_t)tokenizer->added_count, sizeof *tokenizer->added, by_first_byte);
+    for (int32_t byte = 0, at = 0; byte <= 256; byte++) {
+        while (at < tokenizer->added_count && (unsigned char)tokenizer->added[at].content[0] < byte)
+            at++;
+        tokenizer->added_first[byte] = at;
+    }
+    return OK;
+}
+
+/* ---- the file ---- */
+
+static enum status read_root(struct tokenizer *tokenizer, json_t *root)
+{
+    TRY(read_normalizer(tokenizer, json_object_get(root, "normalizer")));
+    TRY(read_pre_tokenizer(tokenizer, json_object_get(root, "pre_tokenizer")));
+    TRY(read_model(tokenizer, json_object_get(root, "model")));
+    TRY(read_post_processor(tokenizer, json_object_get(root, "post_processor")));
+    TRY(read_decoder(tokenizer, json_object_get(root, "decoder")));
+    return read_added(tokenizer, json_object_get(root, "added_tokens"));
+}
+
+enum status tokenizer_open(struct tokenizer **out, const char *path)
+{
+    json_error_t error;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return fail(E_READ, "%s: %s", path, strerror(errno));
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    bool unreadable = ferror(file) != 0;
+    fclose(file);
+    if (unreadable)
+        return fail(E_READ, "%s: cannot be read", path);
+    if (root == NULL)
+        return fail(E_DATA, "%s:%d:%d: %s", path, error.line, error.column, error.text);
+    struct tokenizer *tokenizer = tokenizer_reserve(sizeof *tokenizer);
+    *tokenizer = (struct tokenizer){ .path = strdup(path), .unknown = -1 };
+    enum status status = json_is_object(root) ? read_root(tokenizer, root) : fail(E_DATA, "%s: no JSON object", path);
+    json_decref(root);
+    if (status == OK)
+        *out = tokenizer;
+    else
+        tokenizer_close(tokenizer);
+    return status;
+}
+
+void tokenizer_close(struct tokenizer *tokenizer)
+{
+    if (tokenizer == NULL)
+        return;
+    for (int32_t i = 0; i < tokenizer->normalizers; i++) {
+        free(tokenizer->normalizer[i].pattern);
+        free(tokenizer->normalizer[i].content);
+    }
+    for (int32_t i = 0; i < tokenizer->splitters; i++)
+        pcre2_code_free(tokenizer->splitter[i].code);
+    for (int32_t i = 0; i < tokenizer->added_count; i++)
+        free(tokenizer->added[i].content);
+    free(tokenizer->added);
+    vocabulary_close(&tokenizer->vocabulary);
+    merges_close(&tokenizer->merges);
+    free(tokenizer->path);
+    free(tokenizer);
+}

@@ -1,0 +1,142 @@
+/* tokenizer_inside.h: what the tokenizer's own files share; others include tokenizer.h. Build host.
+ *
+ * A vocabulary holds the bytes that tokens stand for: for byte-level models the printable stand-ins of tokenizer.json are turned back at load. */
+#ifndef TOOLS_PACK_TOKENIZER_INSIDE_H
+#define TOOLS_PACK_TOKENIZER_INSIDE_H
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <jansson.h>
+#include <pcre2.h>
+
+#include "tools/pack/tokenizer.h"
+
+/* ---- vocabulary.c ---- */
+
+struct text {
+    const char *bytes;
+    uint32_t size;
+};
+struct vocabulary {
+    struct text *token;            /* [size]; bytes NULL where there is a gap in the ids */
+    int32_t size;
+    char *pool;                    /* the tokens' bytes */
+    int32_t *slot;                 /* hash table of ids, -1: empty */
+    uint64_t slots;                /* a power of two */
+};
+/* An empty vocabulary for ids below size and bytes of text. */
+void vocabulary_open(struct vocabulary *vocabulary, int32_t size, size_t bytes);
+void vocabulary_close(struct vocabulary *vocabulary);
+/* Adds a token; findable: also to the hash table. pool_at is where its bytes go, and moves on. */
+void vocabulary_add(struct vocabulary *vocabulary, int32_t id, const char *bytes, size_t size, bool findable, size_t *pool_at);
+int32_t vocabulary_find(const struct vocabulary *vocabulary, const char *bytes, size_t size);      /* -1: not there */
+
+struct merge {
+    uint64_t pair;                 /* left id << 32 | right id; UINT64_MAX: empty */
+    int32_t rank, id;
+};
+struct merges {
+    struct merge *slot;
+    uint64_t slots;
+};
+void merges_open(struct merges *merges, size_t count);
+void merges_close(struct merges *merges);
+/* false if the pair is there already. */
+bool merges_add(struct merges *merges, int32_t left, int32_t right, int32_t rank, int32_t id);
+const struct merge *merges_find(const struct merges *merges, int32_t left, int32_t right);         /* NULL: no such merge */
+
+/* ---- the parts of a tokenizer ---- */
+
+enum normalizer_kind { NORMALIZE_NFC, NORMALIZE_NFD, NORMALIZE_NFKC, NORMALIZE_NFKD, NORMALIZE_PREPEND, NORMALIZE_REPLACE };
+enum { NORMALIZERS_MOST = 8, SPLITTERS_MOST = 8, SPECIAL_MOST = 4 };
+struct normalizer {
+    enum normalizer_kind kind;
+    char *pattern, *content;       /* REPLACE: a text and its replacement; PREPEND: content */
+};
+enum split_behaviour { SPLIT_ISOLATED, SPLIT_REMOVED, SPLIT_WITH_PREVIOUS, SPLIT_WITH_NEXT };
+struct splitter {
+    pcre2_code *code;
+    enum split_behaviour behaviour;
+    bool invert;
+};
+struct added {
+    int32_t id;
+    char *content;
+    size_t size;
+    bool special, normalized, left_strip, right_strip, single_word;
+};
+
+struct tokenizer {
+    char *path;
+    struct vocabulary vocabulary;
+    struct merges merges;
+    bool byte_level, byte_fallback, fuse_unknown, ignore_merges;
+    bool words_begin_at_mark;      /* no token holds U+2581 behind another character: a word may be cut before it */
+    int32_t unknown;               /* -1: none */
+    int32_t byte_token[256];       /* byte-level: the byte's own token; byte fallback: <0xNN>; -1: none */
+    struct normalizer normalizer[NORMALIZERS_MOST];
+    int32_t normalizers;
+    struct splitter splitter[SPLITTERS_MOST];
+    int32_t splitters;
+    struct added *added;           /* by first byte, longest first */
+    int32_t added_count;
+    int32_t added_first[257];      /* added tokens whose first byte is b: [added_first[b], added_first[b + 1]) */
+    int32_t size;                  /* largest id + 1, added tokens included */
+    int32_t prefix[SPECIAL_MOST], suffix[SPECIAL_MOST], prefixes, suffixes;
+    bool decode_marks;             /* decoder: U+2581 becomes a space, byte tokens bytes, one leading space goes */
+};
+
+/* ---- encoding ---- */
+
+/* Text on its way, with the byte of the original text at which each of its bytes began. */
+struct piece {
+    char *bytes;
+    uint32_t *origin;
+    size_t size, reserved;
+};
+enum { CACHED_BYTES = 40, CACHED_TOKENS = 10, CACHE_SLOTS = 1 << 16 };
+struct cached {
+    uint64_t hash;
+    uint8_t size, count, begin[CACHED_TOKENS];
+    char bytes[CACHED_BYTES];
+    int32_t id[CACHED_TOKENS];
+};
+struct symbol {
+    int32_t id, previous, next, rank;
+    uint32_t begin;
+};
+struct candidate {
+    int32_t rank, at, left, right;
+};
+struct encoder {
+    const struct tokenizer *tokenizer;
+    struct piece piece, spare;
+    struct cached *cache;          /* [CACHE_SLOTS] */
+    struct symbol *symbol;
+    int64_t symbols_reserved;
+    struct candidate *heap;
+    int64_t heap_count, heap_reserved;
+    pcre2_match_data *match;
+    pcre2_match_context *context;
+    pcre2_jit_stack *stack;
+    int32_t *id;
+    uint32_t *begin;
+    int64_t count, reserved;
+};
+
+/* malloc and realloc that end the program when there is no memory. */
+void *tokenizer_reserve(size_t bytes);
+void *tokenizer_grow(void *old, size_t bytes);
+
+/* normalize.c: runs the normalizers over encoder->piece. */
+void normalize_piece(struct encoder *encoder);
+/* split.c: cuts piece [begin, end) into words and hands each to bpe_word. Returns OK or E_DATA. */
+MUST_USE enum status split_piece(struct encoder *encoder, size_t begin, size_t end, int32_t stage);
+/* Compiles a pattern as the reference reads it. Returns OK, or E_DATA with what PCRE2 says. */
+MUST_USE enum status split_compile(const char *path, const char *pattern, pcre2_code **code);
+/* bpe.c: appends the tokens of word [begin, end) of the piece. */
+void bpe_word(struct encoder *encoder, size_t begin, size_t end);
+void encoder_append(struct encoder *encoder, int32_t id, uint32_t begin);
+
+#define MARK "\xe2\x96\x81"       /* U+2581, SentencePiece's space */
+
+#endif
