@@ -198,7 +198,7 @@ static void keep(struct cached *cached, uint64_t hash, const struct encoder *enc
         return;
     *cached = (struct cached){ .hash = hash, .size = (uint8_t)size, .count = (uint8_t)count };
     memcpy(cached->bytes, encoder->piece.bytes + begin, size);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && i < CACHED_TOKENS; i++) {
         cached->id[i] = encoder->symbol[i].id;
         cached->begin[i] = (uint8_t)(encoder->symbol[i].begin - begin);
     }
