@@ -2,8 +2,9 @@
  *
  * usage: compare losses A/metrics.jsonl B/metrics.jsonl     largest relative difference of a step's loss
  *        compare tensors A B                                 largest relative difference (by norm) of a tensor, and its name
- *        compare gradients START STEPPED SCALE EXPECTED      the same of (START - STEPPED) / SCALE against EXPECTED: one step of plain gradient
- *                                                            descent, whose learning rate was SCALE, gives the gradient back
+ *        compare gradients START STEPPED RATE EXPECTED       the same of the gradient that one AdamW step reveals against EXPECTED. With betas 0,
+ *                                                            epsilon 1, no decay and no clipping the step is u = RATE g / (|g| + 1), so
+ *                                                            g = r / (1 - |r|) with r = (START - STEPPED) / RATE
  * A, B, START, ... are checkpoint folders or files. Prints "<figure> <name>"; exit status 1 where the two do not hold the same things. */
 #include <jansson.h>
 #include <math.h>
@@ -58,8 +59,8 @@ static const float *whole(const struct tensor *tensor)
     return x;
 }
 
-/* start NULL: compares seen with right; else (start - seen) / scale with right. */
-static int compare_tensors(const char *start_path, const char *seen_path, double scale, const char *right_path)
+/* start NULL: compares seen with right; else the gradient that the step from start to seen reveals. */
+static int compare_tensors(const char *start_path, const char *seen_path, double rate, const char *right_path)
 {
     struct tensors start = { 0 }, seen, right;
     if (tensors_open(&seen, seen_path) != OK || tensors_open(&right, right_path) != OK)
@@ -82,7 +83,8 @@ static int compare_tensors(const char *start_path, const char *seen_path, double
         const float *sx = whole(s), *rx = whole(r), *tx = whole(t);
         double error = 0.0, norm = 0.0;
         for (int64_t e = 0; e < r->elements; e++) {
-            double value = start_path != NULL ? ((double)tx[e] - (double)sx[e]) / scale : (double)sx[e];
+            double ratio = ((double)tx[e] - (double)sx[e]) / rate;
+            double value = start_path != NULL ? ratio / (1.0 - fabs(ratio)) : (double)sx[e];
             error += (value - rx[e]) * (value - rx[e]);
             norm += (double)rx[e] * rx[e];
         }
@@ -105,6 +107,6 @@ int main(int argc, char **argv)
         return compare_tensors(NULL, argv[2], 1.0, argv[3]);
     if (argc == 6 && strcmp(argv[1], "gradients") == 0)
         return compare_tensors(argv[2], argv[3], strtod(argv[4], NULL), argv[5]);
-    fprintf(stderr, "usage: compare losses A B | tensors A B | gradients START STEPPED SCALE EXPECTED\n");
+    fprintf(stderr, "usage: compare losses A B | tensors A B | gradients START STEPPED RATE EXPECTED\n");
     return 2;
 }

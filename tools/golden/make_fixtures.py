@@ -84,7 +84,7 @@ def row_tensors(documents, window):
     seen = (owner[:, None] == owner[None, :]) & (place[None, :] <= place[:, None])
     if window:
         seen &= place[:, None] - place[None, :] < window
-    mask = torch.where(seen, 0.0, torch.finfo(torch.float64).min).to(torch.float64)[None, None]
+    mask = torch.zeros(seen.shape, dtype=torch.float64).masked_fill(~seen, -math.inf)[None, None]
     return torch.tensor([ids]), torch.tensor([positions]), torch.tensor(targets), mask
 
 
@@ -137,11 +137,7 @@ def make(name):
     config = transformers.AutoConfig.from_pretrained(folder)
     config._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(config).to(torch.float64)
-    for module in model.modules():      # rotary tables too, which .to() leaves in fp32 arithmetic
-        if hasattr(module, "inv_freq"):
-            module.inv_freq = exact_frequencies(module, config)
-            module.original_inv_freq = module.inv_freq
-            module.forward = exact_rotary(module)
+    make_exact(model, config)
     window = config.sliding_window if config.model_type == "mistral" else None
     initial_weights(model, random)
     names = dict(model.named_parameters())
@@ -166,11 +162,29 @@ def make(name):
         rates.append(learning_rate(step))
         optimizer.step()
     safetensors.torch.save_file({n: p.data.to(torch.float32).contiguous() for n, p in names.items()}, folder / "final.safetensors")
-    assert min(norms) < CLIP * 3 and max(norms) > CLIP, norms
+    assert max(norms) > CLIP, norms      # clipping must bite, or it is not tested
     expected = {"losses": losses, "norms": norms, "targets": targets, "learning_rates": rates, "steps": STEPS, "rows_a_step": ROWS,
                 "torch": torch.__version__, "transformers": transformers.__version__}
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
     print(name, "loss", losses[0], "to", losses[-1], "norm", norms[0], norms[-1], "parameters", sum(p.numel() for p in names.values()))
+
+
+def make_exact(model, config):
+    """transformers computes rotary tables, norms and softmax in fp32 whatever the model's type; here they are fp64 too."""
+    softmax = torch.nn.functional.softmax
+    torch.nn.functional.softmax = lambda x, dim=-1, dtype=None: softmax(x, dim=dim)
+    for module in model.modules():
+        if hasattr(module, "inv_freq"):
+            module.inv_freq = exact_frequencies(module, config)
+            module.forward = exact_rotary(module)
+        if hasattr(module, "variance_epsilon"):
+            module.forward = exact_norm(module)
+
+
+def exact_norm(module):
+    def forward(x):
+        return module.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + module.variance_epsilon)
+    return forward
 
 
 def exact_frequencies(module, config):
