@@ -14,7 +14,7 @@ make --no-print-directory -s $compare build/test/layouts/mkdata || { echo "FAIL 
 build/test/layouts/mkdata $work/train.pack 64 37 259 1      # 37 rows and batches of 8: the epoch's last batch is short
 build/test/layouts/mkdata $work/held.pack 64 11 259 2
 
-cuts="1:single 2:tp2 2:pp2 2:dp2 4:tp4 4:pp4 4:dp4 4:tp2pp2 4:tp2dp2 4:pp2dp2 8:tp8 8:pp8 8:dp8 8:tp4pp2 8:tp4dp2 8:tp2pp4 8:pp4dp2 8:tp2dp4 8:pp2dp4 8:tp2pp2dp2"
+cuts="1:single 2:tp2 2:pp2 2:dp2 4:tp4 4:pp4 4:dp4 4:tp2pp2 4:tp2dp2 4:pp2dp2 8:tp8 8:pp8 8:dp8 8:tp4pp2 8:tp4dp2 8:tp2pp4 8:pp4dp2 8:tp2dp4 8:pp2dp4 8:tp2pp2dp2 4:pp4gpipe"
 
 # train MODEL RANKS LAYOUT THREADS NAME: builds the image, runs the job, leaves $work/NAME
 train() {
@@ -24,7 +24,7 @@ train() {
     local image=build/host-x$ranks/$layout+seq64+rows1+micro$micro/$model/full/nocturne
     make --no-print-directory -s BOARD=host-x$ranks LAYOUT=$layout MODEL=$model SEQ=64 ROWS=1 MICRO=$micro > $work/$name.log 2>&1 || return 1
     cat > $work/$name.cfg <<CFG
-model = "$PWD/test/golden/$model"; data = "train.pack"; held_out = "held.pack"; output = "$name"; start = "random";
+model = "$PWD/test/golden/$model"; data = "train.pack"; held_out = "held.pack"; output = "$name";
 steps = 20; learning_rate = 3e-3; warmup_steps = 4; evaluate_every = 10; log_every = 1; threads = $threads; output_type = "float32";
 CFG
     $image $work/$name.cfg >> $work/$name.log 2>&1
@@ -47,7 +47,7 @@ for model in tiny-llama tiny-qwen2 tiny-qwen3 tiny-mistral; do
         fi
     done
     # A pipeline changes no bit: pp2 pp4 pp8 as the single rank; a cut with pp as the same cut without.
-    for pair in pp2:single pp4:single pp8:single tp2pp2:tp2 tp2pp4:tp2 tp4pp2:tp4 pp2dp2:dp2 pp4dp2:dp2 pp2dp4:dp4 tp2pp2dp2:tp2dp2; do
+    for pair in pp2:single pp4:single pp8:single pp4gpipe:single tp2pp2:tp2 tp2pp4:tp2 tp4pp2:tp4 pp2dp2:dp2 pp4dp2:dp2 pp2dp4:dp4 tp2pp2dp2:tp2dp2; do
         a=$work/$model-${pair%%:*} b=$work/$model-${pair##*:}
         if cmp -s $a/model.safetensors $b/model.safetensors; then
             echo "ok    layouts.${model}_${pair%%:*}_has_the_bits_of_${pair##*:}"
