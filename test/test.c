@@ -1,8 +1,10 @@
 /* test.c: see test.h. */
 #include "test/test.h"
 
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct test *tests;
@@ -11,9 +13,10 @@ static jmp_buf leave;
 static bool failed, skipped;
 static int failures;
 static uint64_t seed = 1;
-static char folder[256];
+static char *folders[4096]; /* given by test_folder, removed at the end */
+static int folders_given;
 
-enum { REPORTED_MOST = 10 };    /* lines a test prints before it only counts */
+enum { REPORTED_MOST = 10 }; /* lines a test prints before it only counts */
 
 void test_register(struct test *test)
 {
@@ -86,11 +89,29 @@ const char *test_shared(const char *path)
 
 const char *test_folder(void)
 {
+    char folder[256];
     snprintf(folder, sizeof folder, "%s/nocturne-test-XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
     if (mkdtemp(folder) == NULL)
         test_fail(__FILE__, __LINE__, "no folder %s", folder);
     test_stop_if_failed();
-    return strdup(folder);
+    char *kept = strdup(folder);
+    if (folders_given < (int)(sizeof folders / sizeof folders[0]))
+        folders[folders_given++] = kept;
+    return kept;
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *walk)
+{
+    (void)about, (void)kind, (void)walk;
+    remove(path);
+    return 0;
+}
+
+/* What failed is left to be looked at. */
+static void remove_folders(void)
+{
+    for (int i = 0; i < folders_given; i++)
+        nftw(folders[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 char *test_read(const char *path, size_t *bytes)
@@ -166,5 +187,7 @@ int main(int argc, char **argv)
         printf("FAIL  %s: no such test in this program\n", id != NULL ? id : "(none)");
         return 1;
     }
+    if (failures == 0)
+        remove_folders();
     return failures > 0 ? 1 : 0;
 }
