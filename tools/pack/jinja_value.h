@@ -169,7 +169,7 @@ void print_repr(struct builder *builder, struct value value, int depth);
 void print_json(struct machine *machine, struct builder *builder, struct value value, int indent, int depth, bool sorted, const char *comma,
                 const char *colon);
 
-/* ---- what names do (jinja_method.c, jinja_filter.c, jinja_test.c) ---- */
+/* ---- what names do (jinja_method.c, jinja_filter.c, jinja_is.c) ---- */
 
 /* Argument number place (from 0) or by name; NULL if it was not given. */
 const struct value *argument_find(const struct arguments *arguments, int place, const char *name);
