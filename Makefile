@@ -54,11 +54,16 @@ $(LIBRARY): $(COMMON:%.c=$(BUILD)/lib/%.o)
 PACK_SOURCES = $(wildcard tools/pack/*.c)
 $(BUILD)/tools/pack: $(PACK_SOURCES:%.c=$(BUILD)/lib/%.o) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
+
+DECODE_SOURCES = $(wildcard tools/decode/*.c) $(filter-out tools/pack/main.c,$(PACK_SOURCES))
+$(BUILD)/tools/decode: $(DECODE_SOURCES:%.c=$(BUILD)/lib/%.o) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
 
 $(BUILD)/tools/%: $(BUILD)/lib/tools/%.o $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
 
 # ---- the layout compiler: the headers of one image in, its tables out. Only input.c depends on the image ----
 # SEQ, ROWS and MICRO override the layout's sequence length, rows of a micro-batch and micro-batches.
@@ -111,7 +116,7 @@ SHARED_SOURCES = $(filter-out $(FIXED_SOURCES),$(IMAGE_SOURCES))
 IMAGE_OBJECTS  = $(FIXED_SOURCES:%.c=$(IMAGE_DIR)/obj/%.o) $(IMAGE_DIR)/tables.o $(SHARED_SOURCES:%.c=$(BUILD)/lib/%.o)
 REVISION       = $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
 # Calls of the heap, libc's own among them, go through platform/host/seal.c.
-WRAP           = $(foreach call,malloc calloc realloc free aligned_alloc memalign posix_memalign,-Wl,--wrap=$(call))
+WRAP           = -Wl,-u,__wrap_malloc $(foreach call,malloc calloc realloc free aligned_alloc memalign posix_memalign,-Wl,--wrap=$(call))
 
 $(IMAGE_DIR)/obj/%.o: %.c | $(IMAGE_DIR)/tables.c
 	@mkdir -p $(@D)

@@ -89,12 +89,23 @@ static enum status read_layer(struct decoder *decoder, const char *folder, int64
     return read_layer_tensor(decoder, folder, index, "mlp.down_proj.weight", layer->down, c * f);
 }
 
+/* The shapes of file/ and kernels/ count the kinds of scaling alike; src/boot/model.c asserts it. */
+static struct rope rope_of(const struct model_shape *s)
+{
+    return (struct rope){
+        .theta = s->rope_theta, .scaling = (enum rope_scaling)s->rope, .factor = s->rope_factor,
+        .low_frequency_factor = s->rope_low_frequency_factor, .high_frequency_factor = s->rope_high_frequency_factor,
+        .original_positions = s->rope_original_positions, .beta_fast = s->rope_beta_fast, .beta_slow = s->rope_beta_slow,
+        .attention_factor = s->rope_attention_factor, .truncate = s->rope_truncate,
+    };
+}
+
 enum status decoder_open(struct decoder **out, const char *folder, int64_t positions, struct queue *queue)
 {
     struct decoder *decoder = calloc(1, sizeof *decoder);
     ASSERT(decoder != NULL);
     *out = decoder;
-    TRY(hfconfig_read(&decoder->config, folder));
+    TRY(hfconfig_read(&decoder->config, folder, true));
     TRY(tensors_open(&decoder->tensors, folder));
     const struct model_shape *s = &decoder->config.shape;
     int64_t c = s->hidden, columns = (s->heads + 2 * s->kv_heads) * s->head_dim;
@@ -114,7 +125,8 @@ enum status decoder_open(struct decoder **out, const char *folder, int64_t posit
     decoder->final_norm = reserve(c);
     TRY(read_tensor(decoder, folder, "model.norm.weight", decoder->final_norm, c));
     decoder->rope = reserve(positions * s->head_dim);
-    rope_table(decoder->rope, &decoder->config.rope, positions, s->head_dim);
+    struct rope rope = rope_of(s);
+    rope_table(decoder->rope, &rope, positions, s->head_dim);
     decoder->x = reserve(positions * c);
     decoder->normed = reserve(positions * c);
     decoder->partial = reserve(positions * c);
@@ -198,11 +210,11 @@ static void forward_layer(struct decoder *decoder, struct layer *layer, int64_t 
     const struct model_shape *s = &decoder->config.shape;
     struct queue *queue = decoder->queue;
     int64_t c = s->hidden, d = s->head_dim, q = s->heads * d, kv = s->kv_heads * d, columns = q + 2 * kv;
-    rmsnorm_forward(queue, decoder->normed, decoder->rstd, NULL, decoder->x, NULL, layer->attention_norm, count, c, s->norm_epsilon);
+    rmsnorm_forward(queue, decoder->normed, decoder->rstd, NULL, decoder->x, NULL, layer->attention_norm, count, c, (float)s->norm_epsilon);
     matmul_forward(queue, decoder->qkv, decoder->normed, layer->qkv, layer->qkv_bias, count, columns, c, false);
     if (s->qk_norm)
         qknorm_forward(queue, decoder->qkv, decoder->raw, decoder->rstd, layer->q_norm, layer->k_norm, count, s->heads, s->kv_heads, d,
-                       s->norm_epsilon);
+                       (float)s->norm_epsilon);
     rope_apply(queue, decoder->qkv, decoder->rope, decoder->position, count, s->heads, s->kv_heads, d, false);
     for (int64_t n = 0; n < count; n++) {
         memcpy(layer->key + (begin + n) * kv, decoder->qkv + n * columns + q, (size_t)kv * sizeof(float));
@@ -212,7 +224,7 @@ static void forward_layer(struct decoder *decoder, struct layer *layer, int64_t 
     team_run(queue->team, count * s->heads, attend_task, &attend);
     matmul_forward(queue, decoder->partial, decoder->attended, layer->o, NULL, count, c, q, false);
     rmsnorm_forward(queue, decoder->normed, decoder->rstd, decoder->x, decoder->x, decoder->partial, layer->mlp_norm, count, c,
-                    s->norm_epsilon);
+                    (float)s->norm_epsilon);
     matmul_forward(queue, decoder->gate_up, decoder->normed, layer->gate_up, NULL, count, 2 * s->intermediate, c, false);
     swiglu_forward(queue, decoder->activated, decoder->gate_up, count, s->intermediate);
     matmul_forward(queue, decoder->partial, decoder->activated, layer->down, NULL, count, c, s->intermediate, false);
@@ -230,7 +242,7 @@ static int32_t forward(struct decoder *decoder, const int32_t *token, int64_t be
     for (int64_t index = 0; index < s->layers; index++)
         forward_layer(decoder, &decoder->layer[index], begin, count);
     rmsnorm_forward(decoder->queue, decoder->normed, decoder->rstd, NULL, decoder->x + (count - 1) * c, NULL, decoder->final_norm, 1, c,
-                    s->norm_epsilon);
+                    (float)s->norm_epsilon);
     matmul_forward(decoder->queue, decoder->logits, decoder->normed, decoder->head, NULL, 1, s->vocabulary, c, false);
     int32_t best = 0;
     for (int32_t id = 1; id < s->vocabulary; id++)

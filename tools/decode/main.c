@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tools/decode/decoder.h"
-#include "tools/pack/prompt.h"
+#include "tools/pack/chat.h"
 #include "tools/pack/tokenizer.h"
 
 enum { POSITIONS = 1024, LINE_BYTES = 1 << 20 };
@@ -77,7 +77,8 @@ struct session {
     struct options options;
     struct tokenizer *tokenizer;
     struct encoder *encoder;
-    struct prompt_template *template;
+    struct chat *chat;
+    struct pool pool;
     struct decoder *decoder;
     json_t *answers;
     int64_t rows, exact;
@@ -94,28 +95,30 @@ static enum status answer_row(struct session *session, const char *line, int64_t
     json_t *question = json_object_get(json_array_get(messages, count - 2), "content");
     if (!json_is_string(right) || !json_is_string(question))
         return fail(E_DATA, "%s:%lld: content is not a text", session->options.rows, (long long)number);
-    char *expected = strdup(json_string_value(right)), *asked = strdup(json_string_value(question)), *prompt = NULL, *text = NULL;
+    char *expected = strdup(json_string_value(right)), *asked = strdup(json_string_value(question)), *answer = NULL;
     ASSERT(expected != NULL && asked != NULL);
     json_array_remove(messages, count - 1);
-    size_t prompt_bytes, text_bytes = 0;
+    struct text prompt;
+    struct jinja_error refusal;
     struct tokens tokens;
     int32_t id[POSITIONS];
-    TRY(prompt_render(session->template, messages, true, &prompt, &prompt_bytes));
-    TRY(tokenizer_encode(session->encoder, prompt, prompt_bytes, false, &tokens));
+    if (!chat_render(session->chat, &session->pool, messages, NULL, true, &prompt, &refusal))
+        return fail(E_DATA, "%s:%lld: the template: %s", session->options.rows, (long long)number, refusal.text);
+    TRY(tokenizer_encode(session->encoder, prompt.bytes, prompt.length, false, &tokens));
+    pool_reset(&session->pool);
     int64_t written = decoder_greedy(session->decoder, tokens.id, tokens.count, id, session->options.most, is_special, session->tokenizer);
-    TRY(tokenizer_decode(session->tokenizer, id, written, true, &text, &text_bytes));
-    bool exact = strcmp(trimmed(text), trimmed(expected)) == 0;
+    TRY(tokenizer_decode(session->tokenizer, id, written, true, &answer, NULL));
+    bool exact = strcmp(trimmed(answer), trimmed(expected)) == 0;
     session->rows++;
     session->exact += exact;
     if (session->rows <= session->options.show) {
-        printf("    asked     %s\n    answered  %s\n    right     %s  %s\n\n", asked, trimmed(text), trimmed(expected), exact ? "(exact)" : "");
-        json_array_append_new(session->answers, json_pack("{s:s, s:s, s:s, s:b}", "question", asked, "answer", trimmed(text), "right",
+        printf("    asked     %s\n    answered  %s\n    right     %s  %s\n\n", asked, trimmed(answer), trimmed(expected), exact ? "(exact)" : "");
+        json_array_append_new(session->answers, json_pack("{s:s, s:s, s:s, s:b}", "question", asked, "answer", trimmed(answer), "right",
                                                           trimmed(expected), "exact", (int)exact));
     }
     free(expected);
     free(asked);
-    free(prompt);
-    free(text);
+    free(answer);
     json_decref(row);
     return OK;
 }
@@ -148,7 +151,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/tokenizer.json", session.options.model);
     TRY(tokenizer_open(&session.tokenizer, path));
     TRY(encoder_open(&session.encoder, session.tokenizer));
-    TRY(prompt_open(&session.template, session.options.model));
+    TRY(chat_open(&session.chat, session.options.model, NULL, NULL, 0));
     TRY(team_open(&queue.team, session.options.threads));
     TRY(decoder_open(&session.decoder, session.options.model, POSITIONS, &queue));
     TRY(answer_all(&session));

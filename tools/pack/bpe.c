@@ -15,8 +15,8 @@ void encoder_append(struct encoder *encoder, int32_t id, uint32_t begin)
 {
     if (encoder->count == encoder->reserved) {
         encoder->reserved = encoder->reserved == 0 ? 256 : 2 * encoder->reserved;
-        encoder->id = tokenizer_grow(encoder->id, (size_t)encoder->reserved * sizeof *encoder->id);
-        encoder->begin = tokenizer_grow(encoder->begin, (size_t)encoder->reserved * sizeof *encoder->begin);
+        encoder->id = memory_grow(encoder->id, (size_t)encoder->reserved * sizeof *encoder->id);
+        encoder->begin = memory_grow(encoder->begin, (size_t)encoder->reserved * sizeof *encoder->begin);
     }
     encoder->id[encoder->count] = id;
     encoder->begin[encoder->count++] = begin;
@@ -33,7 +33,7 @@ static void push(struct encoder *encoder, int64_t *count, int32_t id, size_t beg
 {
     if (*count == encoder->symbols_reserved) {
         encoder->symbols_reserved = encoder->symbols_reserved == 0 ? 256 : 2 * encoder->symbols_reserved;
-        encoder->symbol = tokenizer_grow(encoder->symbol, (size_t)encoder->symbols_reserved * sizeof *encoder->symbol);
+        encoder->symbol = memory_grow(encoder->symbol, (size_t)encoder->symbols_reserved * sizeof *encoder->symbol);
     }
     encoder->symbol[(*count)++] = (struct symbol){ .id = id, .begin = (uint32_t)begin };
 }
@@ -123,7 +123,7 @@ static void heap_push(struct encoder *encoder, int32_t at)
         return;
     if (encoder->heap_count == encoder->heap_reserved) {
         encoder->heap_reserved = encoder->heap_reserved == 0 ? 256 : 2 * encoder->heap_reserved;
-        encoder->heap = tokenizer_grow(encoder->heap, (size_t)encoder->heap_reserved * sizeof *encoder->heap);
+        encoder->heap = memory_grow(encoder->heap, (size_t)encoder->heap_reserved * sizeof *encoder->heap);
     }
     struct candidate candidate = { rank, at, left->id, right->id };
     int64_t i = encoder->heap_count++;

@@ -17,7 +17,7 @@ static void put(struct output *output, const char *bytes, size_t size)
 {
     if (output->size + size + 1 > output->reserved) {
         output->reserved = 2 * (output->size + size) + 64;
-        output->bytes = tokenizer_grow(output->bytes, output->reserved);
+        output->bytes = memory_grow(output->bytes, output->reserved);
     }
     memcpy(output->bytes + output->size, bytes, size);
     output->size += size;

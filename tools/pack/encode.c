@@ -10,7 +10,7 @@ enum { MATCH_LIMIT = 20000000, STACK_BYTES = 32 << 10, STACK_BYTES_MOST = 16 << 
 
 enum status encoder_open(struct encoder **out, const struct tokenizer *tokenizer)
 {
-    struct encoder *encoder = tokenizer_reserve(sizeof *encoder);
+    struct encoder *encoder = memory_take(sizeof *encoder);
     *encoder = (struct encoder){ .tokenizer = tokenizer };
     encoder->cache = calloc(CACHE_SLOTS, sizeof *encoder->cache);
     encoder->match = pcre2_match_data_create(1, NULL);
@@ -149,8 +149,8 @@ static void load_piece(struct encoder *encoder, const char *text, size_t begin, 
     size_t size = end - begin;
     if (size > piece->reserved) {
         piece->reserved = 2 * size;
-        piece->bytes = tokenizer_grow(piece->bytes, piece->reserved);
-        piece->origin = tokenizer_grow(piece->origin, piece->reserved * sizeof *piece->origin);
+        piece->bytes = memory_grow(piece->bytes, piece->reserved);
+        piece->origin = memory_grow(piece->origin, piece->reserved * sizeof *piece->origin);
     }
     memcpy(piece->bytes, text + begin, size);
     for (size_t i = 0; i < size; i++)

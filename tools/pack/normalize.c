@@ -12,8 +12,8 @@ static void put(struct piece *piece, const char *bytes, size_t size, const uint3
 {
     if (piece->size + size > piece->reserved) {
         piece->reserved = 2 * (piece->size + size) + 256;
-        piece->bytes = tokenizer_grow(piece->bytes, piece->reserved);
-        piece->origin = tokenizer_grow(piece->origin, piece->reserved * sizeof *piece->origin);
+        piece->bytes = memory_grow(piece->bytes, piece->reserved);
+        piece->origin = memory_grow(piece->origin, piece->reserved * sizeof *piece->origin);
     }
     memcpy(piece->bytes + piece->size, bytes, size);
     for (size_t i = 0; i < size; i++)

@@ -13,7 +13,7 @@
 /* The pattern with \s and \S written out, inside and outside of classes. \S inside a class has no such form and is refused by NULL. */
 static char *translate(const char *pattern)
 {
-    char *out = tokenizer_reserve(strlen(pattern) * (sizeof WHITE_SPACE + 4) + 1), *at = out;
+    char *out = memory_take(strlen(pattern) * (sizeof WHITE_SPACE + 4) + 1), *at = out;
     bool inside = false;
     for (const char *p = pattern; *p != '\0'; p++) {
         if (p[0] == '\\' && (p[1] == 's' || p[1] == 'S')) {

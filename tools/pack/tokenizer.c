@@ -87,7 +87,7 @@ static enum status read_vocabulary(struct tokenizer *tokenizer, json_t *vocab)
         bytes += strlen(text);
         longest = strlen(text) > longest ? strlen(text) : longest;
     }
-    char *raw = tokenizer_reserve(longest + 1);
+    char *raw = memory_take(longest + 1);
     vocabulary_open(&tokenizer->vocabulary, (int32_t)largest + 1, bytes);
     enum status status = OK;
     json_object_foreach(vocab, text, value) {
@@ -130,11 +130,11 @@ static enum status read_merge(struct tokenizer *tokenizer, json_t *entry, int32_
     if (left == NULL || right == NULL || left_size == 0 || right[0] == '\0')
         return fail(E_DATA, "%s: merge %" PRId32 " is neither \"a b\" nor [\"a\", \"b\"]", tokenizer->path, rank + 1);
     size_t right_size = strlen(right);
-    char *raw = tokenizer_reserve(2 * (left_size + right_size + 2));
+    char *raw = memory_take(2 * (left_size + right_size + 2));
     int32_t a = part_id(tokenizer, left, left_size, raw), b = part_id(tokenizer, right, right_size, raw), whole = -1;
     if (a >= 0 && b >= 0) {
         const struct text *x = &tokenizer->vocabulary.token[a], *y = &tokenizer->vocabulary.token[b];
-        char *both = tokenizer_reserve(x->size + y->size + 1);
+        char *both = memory_take(x->size + y->size + 1);
         memcpy(both, x->bytes, x->size);
         memcpy(both + x->size, y->bytes, y->size);
         whole = vocabulary_find(&tokenizer->vocabulary, both, x->size + y->size);
@@ -263,7 +263,7 @@ static enum status add_splitter(struct tokenizer *tokenizer, const char *pattern
 /* A text as a pattern that matches it. */
 static char *quoted(const char *text)
 {
-    char *pattern = tokenizer_reserve(2 * strlen(text) + 1), *at = pattern;
+    char *pattern = memory_take(2 * strlen(text) + 1), *at = pattern;
     for (; *text != '\0'; text++) {
         if (strchr("\\^$.[]|()?*+{}#-/ ", *text) != NULL && *text != ' ')
             *at++ = '\\';
@@ -406,7 +406,7 @@ static enum status read_added(struct tokenizer *tokenizer, json_t *list)
     json_t *entry;
     size_t i;
     tokenizer->size = tokenizer->vocabulary.size;
-    tokenizer->added = tokenizer_reserve((json_array_size(list) + 1) * sizeof *tokenizer->added);
+    tokenizer->added = memory_take((json_array_size(list) + 1) * sizeof *tokenizer->added);
     json_array_foreach(list, i, entry) {
         const char *content = string_of(entry, "content");
         json_t *id = json_object_get(entry, "id");
@@ -454,7 +454,7 @@ enum status tokenizer_open(struct tokenizer **out, const char *path)
         return fail(E_READ, "%s: cannot be read", path);
     if (root == NULL)
         return fail(E_DATA, "%s:%d:%d: %s", path, error.line, error.column, error.text);
-    struct tokenizer *tokenizer = tokenizer_reserve(sizeof *tokenizer);
+    struct tokenizer *tokenizer = memory_take(sizeof *tokenizer);
     *tokenizer = (struct tokenizer){ .path = strdup(path), .unknown = -1 };
     enum status status = json_is_object(root) ? read_root(tokenizer, root) : fail(E_DATA, "%s: no JSON object", path);
     json_decref(root);

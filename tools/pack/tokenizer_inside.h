@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <pcre2.h>
 
+#include "tools/pack/memory.h"
 #include "tools/pack/tokenizer.h"
 
 /* ---- vocabulary.c ---- */
@@ -122,10 +123,6 @@ struct encoder {
     uint32_t *begin;
     int64_t count, reserved;
 };
-
-/* malloc and realloc that end the program when there is no memory. */
-void *tokenizer_reserve(size_t bytes);
-void *tokenizer_grow(void *old, size_t bytes);
 
 /* normalize.c: runs the normalizers over encoder->piece. */
 void normalize_piece(struct encoder *encoder);

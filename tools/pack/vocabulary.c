@@ -5,19 +5,6 @@
 
 #include "tools/pack/tokenizer_inside.h"
 
-void *tokenizer_reserve(size_t bytes)
-{
-    return tokenizer_grow(NULL, bytes);
-}
-
-void *tokenizer_grow(void *old, size_t bytes)
-{
-    void *memory = realloc(old, bytes > 0 ? bytes : 1);
-    if (memory == NULL)
-        exit(fail(E_AGAIN, "tokenizer: out of memory"));
-    return memory;
-}
-
 /* A power of two that keeps a table at most half full. */
 static uint64_t slots_for(size_t count)
 {
@@ -30,10 +17,10 @@ static uint64_t slots_for(size_t count)
 void vocabulary_open(struct vocabulary *vocabulary, int32_t size, size_t bytes)
 {
     *vocabulary = (struct vocabulary){ .size = size, .slots = slots_for((size_t)size) };
-    vocabulary->token = tokenizer_reserve((size_t)size * sizeof *vocabulary->token);
+    vocabulary->token = memory_take((size_t)size * sizeof *vocabulary->token);
     memset(vocabulary->token, 0, (size_t)size * sizeof *vocabulary->token);
-    vocabulary->pool = tokenizer_reserve(bytes);
-    vocabulary->slot = tokenizer_reserve(vocabulary->slots * sizeof *vocabulary->slot);
+    vocabulary->pool = memory_take(bytes);
+    vocabulary->slot = memory_take(vocabulary->slots * sizeof *vocabulary->slot);
     memset(vocabulary->slot, 0xff, vocabulary->slots * sizeof *vocabulary->slot);
 }
 
@@ -73,7 +60,7 @@ int32_t vocabulary_find(const struct vocabulary *vocabulary, const char *bytes, 
 void merges_open(struct merges *merges, size_t count)
 {
     merges->slots = slots_for(count);
-    merges->slot = tokenizer_reserve(merges->slots * sizeof *merges->slot);
+    merges->slot = memory_take(merges->slots * sizeof *merges->slot);
     memset(merges->slot, 0xff, merges->slots * sizeof *merges->slot);
 }
 
