@@ -187,6 +187,36 @@ check: setup
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS)
 
+# The demo builds its own image: eight ranks, cut as the model allows.
+DEMO_MODEL   = $(if $(filter command line,$(origin MODEL)),$(MODEL),demo)
+DEMO_LAYOUT  = $(if $(filter smollm2-135m,$(DEMO_MODEL)),pp2dp4,tp2pp2dp2)
+DEMO_BATCH   = $(if $(filter smollm2-135m,$(DEMO_MODEL)),ROWS=2 MICRO=1,ROWS=4 MICRO=2)
+DEMO_FOLDER ?= $(if $(filter demo,$(DEMO_MODEL)),demo/model,$(BUILD)/models/$(DEMO_MODEL))
+
+## demo: fine-tunes a small model on eight ranks, about two minutes; MODEL=smollm2-135m does the same with the real SmolLM2-135M-Instruct
+.PHONY: demo
+demo: setup
+	@$(MAKE) --no-print-directory demo-run
+
+.PHONY: demo-run
+demo-run: $(BUILD)/tools/pack $(BUILD)/tools/decode $(BUILD)/tools/mkdemo
+	@$(if $(filter demo,$(DEMO_MODEL)),,tools/get_model.sh $(DEMO_MODEL) $(DEMO_FOLDER) $(BUILD))
+	@$(MAKE) --no-print-directory BOARD=host-x8 LAYOUT=$(DEMO_LAYOUT) MODEL=$(DEMO_MODEL) SEQ=128 $(DEMO_BATCH) image
+	@tools/demo.sh $(BUILD) $(DEMO_MODEL) $(BUILD)/host-x8/$(DEMO_LAYOUT)+seq128+$(subst ROWS=,rows,$(subst MICRO=,micro,$(subst $(subst ,, ),+,$(DEMO_BATCH))))/$(DEMO_MODEL)/full/nocturne $(abspath $(DEMO_FOLDER))
+
+## tiny: trains the demo's checkpoint again from nothing, with the recipe in tools/tiny
+.PHONY: tiny
+tiny: setup
+	@$(MAKE) --no-print-directory BOARD=host-x1 LAYOUT=single MODEL=demo SEQ=128 ROWS=8 MICRO=4 image $(BUILD)/tools/pack $(BUILD)/tools/mkdemo
+	@tools/tiny/recipe.sh $(BUILD) $(BUILD)/host-x1/single+seq128+rows8+micro4/demo/full/nocturne
+
+## golden: makes the fixtures under test/golden again, with PyTorch in .venv (large: not part of any test)
+.PHONY: golden
+golden:
+	python3 -m venv .venv
+	.venv/bin/pip install torch transformers safetensors numpy
+	.venv/bin/python tools/golden/make_fixtures.py
+
 ## clean: removes what was built
 .PHONY: clean
 clean:

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SPINS_CROWDED = 20, SPINS = 20000 };
+enum { SPINS_CROWDED = 20, SPINS = 4000 };
 
 static _Atomic int32_t threads;
 static _Atomic int32_t spins = SPINS;
