@@ -4,7 +4,6 @@
  *     half ends before the attention half begins, so its fields lie over those of the other; the norm's two are used by both. */
 #include "tools/layoutc/fields.h"
 
-#include "platform/platform.h"
 
 /* Puts a field of that many elements at *end and moves it on. */
 static void put(int64_t *offset, int64_t *end, int64_t elements, int64_t element_bytes)

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#include "platform/platform.h"
 #include "tools/layoutc/fields.h"
 #include "tools/layoutc/order.h"
 

@@ -12,19 +12,6 @@
 
 enum { IDS_MOST = 1 << 24, SHOWN = 80 };
 
-#define GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
-
-static const char *string_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
-static bool truth_of(const json_t *object, const char *key, bool fallback)
-{
-    json_t *value = json_object_get(object, key);
-    return json_is_boolean(value) ? json_is_true(value) : fallback;
-}
-
 static bool is_absent(const json_t *object, const char *key)
 {
     json_t *value = json_object_get(object, key);
@@ -183,7 +170,7 @@ static enum status read_bytes(struct tokenizer *tokenizer)
 static enum status read_model(struct tokenizer *tokenizer, json_t *model)
 {
     static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
-    const char *type = string_of(model, "type"), *unknown = string_of(model, "unk_token");
+    const char *type = json_text(model, "type"), *unknown = json_text(model, "unk_token");
     json_t *merges = json_object_get(model, "merges"), *merge;
     size_t rank;
     if (!json_is_object(model) || (type != NULL && strcmp(type, "BPE") != 0))
@@ -191,11 +178,11 @@ static enum status read_model(struct tokenizer *tokenizer, json_t *model)
     if (!is_absent(model, "dropout"))
         return fail(E_DATA, "%s: model.dropout is set; null is supported", tokenizer->path);
     for (int64_t i = 0; i < ELEMENTS_OF(empty); i++)
-        if (!is_absent(model, empty[i]) && strcmp(string_of(model, empty[i]) == NULL ? "?" : string_of(model, empty[i]), "") != 0)
+        if (!is_absent(model, empty[i]) && strcmp(json_text(model, empty[i]) == NULL ? "?" : json_text(model, empty[i]), "") != 0)
             return fail(E_DATA, "%s: model.%s is set; none is supported", tokenizer->path, empty[i]);
-    tokenizer->byte_fallback = truth_of(model, "byte_fallback", false);
-    tokenizer->fuse_unknown = truth_of(model, "fuse_unk", false);
-    tokenizer->ignore_merges = truth_of(model, "ignore_merges", false);
+    tokenizer->byte_fallback = json_truth(model, "byte_fallback", false);
+    tokenizer->fuse_unknown = json_truth(model, "fuse_unk", false);
+    tokenizer->ignore_merges = json_truth(model, "ignore_merges", false);
     TRY(read_vocabulary(tokenizer, json_object_get(model, "vocab")));
     tokenizer->unknown = unknown == NULL ? -1 : vocabulary_find(&tokenizer->vocabulary, unknown, strlen(unknown));
     if (unknown != NULL && tokenizer->unknown < 0)
@@ -209,236 +196,13 @@ static enum status read_model(struct tokenizer *tokenizer, json_t *model)
     return read_bytes(tokenizer);
 }
 
-/* ---- normalizers ---- */
-
-static enum status add_normalizer(struct tokenizer *tokenizer, struct normalizer normalizer)
-{
-    if (tokenizer->normalizers == NORMALIZERS_MOST)
-        return fail(E_DATA, "%s: more than %d normalizers", tokenizer->path, NORMALIZERS_MOST);
-    tokenizer->normalizer[tokenizer->normalizers++] = normalizer;
-    return OK;
-}
-
-static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
-{
-    static const char *const forms[] = { "NFC", "NFD", "NFKC", "NFKD" };
-    const char *type = string_of(object, "type");
-    json_t *part;
-    size_t i;
-    if (object == NULL || json_is_null(object))
-        return OK;
-    if (type == NULL)
-        return fail(E_DATA, "%s: a normalizer without type", tokenizer->path);
-    if (strcmp(type, "Sequence") == 0) {
-        json_array_foreach(json_object_get(object, "normalizers"), i, part)
-            TRY(read_normalizer(tokenizer, part));
-        return OK;
-    }
-    for (int64_t form = 0; form < ELEMENTS_OF(forms); form++)
-        if (strcmp(type, forms[form]) == 0)
-            return add_normalizer(tokenizer, (struct normalizer){ .kind = (enum normalizer_kind)(NORMALIZE_NFC + form) });
-    const char *prepended = string_of(object, "prepend"), *content = string_of(object, "content");
-    const char *pattern = string_of(json_object_get(object, "pattern"), "String");
-    if (strcmp(type, "Prepend") == 0 && prepended != NULL)
-        return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_PREPEND, .content = strdup(prepended) });
-    if (strcmp(type, "Replace") == 0 && pattern != NULL && pattern[0] != '\0' && content != NULL)
-        return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_REPLACE, .pattern = strdup(pattern), .content = strdup(content) });
-    return fail(E_DATA, "%s: normalizer %.*s, as it stands there, is not supported; NFC, NFD, NFKC, NFKD, Prepend, Replace of a string and Sequence are",
-                tokenizer->path, SHOWN, type);
-}
-
-/* ---- pre-tokenizers ---- */
-
-static enum status add_splitter(struct tokenizer *tokenizer, const char *pattern, enum split_behaviour behaviour, bool invert)
-{
-    if (tokenizer->splitters == SPLITTERS_MOST)
-        return fail(E_DATA, "%s: more than %d pre-tokenizers", tokenizer->path, SPLITTERS_MOST);
-    struct splitter *splitter = &tokenizer->splitter[tokenizer->splitters];
-    *splitter = (struct splitter){ .behaviour = behaviour, .invert = invert };
-    TRY(split_compile(tokenizer->path, pattern, &splitter->code));
-    tokenizer->splitters++;
-    return OK;
-}
-
-/* A text as a pattern that matches it. */
-static char *quoted(const char *text)
-{
-    char *pattern = memory_take(2 * strlen(text) + 1), *at = pattern;
-    for (; *text != '\0'; text++) {
-        if (strchr("\\^$.[]|()?*+{}#-/ ", *text) != NULL && *text != ' ')
-            *at++ = '\\';
-        *at++ = *text;
-    }
-    *at = '\0';
-    return pattern;
-}
-
-static enum status read_split(struct tokenizer *tokenizer, json_t *object)
-{
-    static const struct {
-        const char *name;
-        enum split_behaviour behaviour;
-    } behaviours[] = {
-        { "Isolated", SPLIT_ISOLATED }, { "Removed", SPLIT_REMOVED }, { "MergedWithPrevious", SPLIT_WITH_PREVIOUS }, { "MergedWithNext", SPLIT_WITH_NEXT },
-    };
-    const char *name = string_of(object, "behavior"), *regex = string_of(json_object_get(object, "pattern"), "Regex");
-    const char *text = string_of(json_object_get(object, "pattern"), "String");
-    if (regex == NULL && (text == NULL || text[0] == '\0'))
-        return fail(E_DATA, "%s: pre-tokenizer Split without a pattern", tokenizer->path);
-    for (int64_t i = 0; name != NULL && i < ELEMENTS_OF(behaviours); i++)
-        if (strcmp(name, behaviours[i].name) == 0) {
-            char *pattern = regex != NULL ? strdup(regex) : quoted(text);
-            enum status status = add_splitter(tokenizer, pattern, behaviours[i].behaviour, truth_of(object, "invert", false));
-            free(pattern);
-            return status;
-        }
-    return fail(E_DATA, "%s: pre-tokenizer Split: behavior \"%.*s\" is not supported", tokenizer->path, SHOWN, name == NULL ? "" : name);
-}
-
-static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *object)
-{
-    const char *type = string_of(object, "type");
-    json_t *part;
-    size_t i;
-    if (object == NULL || json_is_null(object))
-        return OK;
-    if (type == NULL)
-        return fail(E_DATA, "%s: a pre-tokenizer without type", tokenizer->path);
-    if (strcmp(type, "Sequence") == 0) {
-        json_array_foreach(json_object_get(object, "pretokenizers"), i, part)
-            TRY(read_pre_tokenizer(tokenizer, part));
-        return OK;
-    }
-    if (strcmp(type, "Split") == 0)
-        return read_split(tokenizer, object);
-    if (strcmp(type, "Digits") == 0)
-        return add_splitter(tokenizer, truth_of(object, "individual_digits", false) ? "\\p{N}" : "\\p{N}+", SPLIT_ISOLATED, false);
-    if (strcmp(type, "ByteLevel") == 0) {
-        if (truth_of(object, "add_prefix_space", true))
-            return fail(E_DATA, "%s: pre-tokenizer ByteLevel with add_prefix_space is not supported", tokenizer->path);
-        tokenizer->byte_level = true;
-        return truth_of(object, "use_regex", true) ? add_splitter(tokenizer, GPT2_PATTERN, SPLIT_ISOLATED, false) : OK;
-    }
-    return fail(E_DATA, "%s: pre-tokenizer %.*s is not supported; Split, Digits, ByteLevel and Sequence are", tokenizer->path, SHOWN, type);
-}
-
-/* ---- post-processor and decoder ---- */
-
-static enum status read_special(struct tokenizer *tokenizer, json_t *ids, int32_t *list, int32_t *count)
-{
-    json_t *id;
-    size_t i;
-    json_array_foreach(ids, i, id) {
-        if (*count == SPECIAL_MOST || !json_is_integer(id))
-            return fail(E_DATA, "%s: post_processor: a special token has no ids, or there are more than %d", tokenizer->path, SPECIAL_MOST);
-        list[(*count)++] = (int32_t)json_integer_value(id);
-    }
-    return OK;
-}
-
-static enum status read_template(struct tokenizer *tokenizer, json_t *object)
-{
-    json_t *piece;
-    size_t i;
-    bool behind = false;
-    json_array_foreach(json_object_get(object, "single"), i, piece) {
-        const char *name = string_of(json_object_get(piece, "SpecialToken"), "id");
-        if (name == NULL) {
-            behind = true;
-            continue;
-        }
-        json_t *ids = json_object_get(json_object_get(json_object_get(object, "special_tokens"), name), "ids");
-        if (!json_is_array(ids))
-            return fail(E_DATA, "%s: post_processor: special token \"%.*s\" has no ids", tokenizer->path, SHOWN, name);
-        TRY(behind ? read_special(tokenizer, ids, tokenizer->suffix, &tokenizer->suffixes) : read_special(tokenizer, ids, tokenizer->prefix, &tokenizer->prefixes));
-    }
-    return OK;
-}
-
-static enum status read_post_processor(struct tokenizer *tokenizer, json_t *object)
-{
-    const char *type = string_of(object, "type");
-    json_t *part;
-    size_t i;
-    if (object == NULL || json_is_null(object) || (type != NULL && strcmp(type, "ByteLevel") == 0))
-        return OK;
-    if (type != NULL && strcmp(type, "TemplateProcessing") == 0)
-        return read_template(tokenizer, object);
-    if (type == NULL || strcmp(type, "Sequence") != 0)
-        return fail(E_DATA, "%s: post_processor %.*s is not supported; ByteLevel, TemplateProcessing and Sequence are", tokenizer->path, SHOWN,
-                    type == NULL ? "(no type)" : type);
-    json_array_foreach(json_object_get(object, "processors"), i, part)
-        TRY(read_post_processor(tokenizer, part));
-    return OK;
-}
-
-static enum status read_decoder(struct tokenizer *tokenizer, json_t *object)
-{
-    static const char *const known[] = { "ByteLevel", "Replace", "ByteFallback", "Fuse", "Strip", "Sequence" };
-    const char *type = string_of(object, "type");
-    json_t *part;
-    size_t i;
-    if (object == NULL || json_is_null(object))
-        return OK;
-    for (int64_t k = 0; type != NULL && k < ELEMENTS_OF(known); k++)
-        if (strcmp(type, known[k]) == 0) {
-            tokenizer->decode_marks = tokenizer->decode_marks || strcmp(type, "ByteFallback") == 0;
-            json_array_foreach(json_object_get(object, "decoders"), i, part)
-                TRY(read_decoder(tokenizer, part));
-            return OK;
-        }
-    return fail(E_DATA, "%s: decoder %.*s is not supported", tokenizer->path, SHOWN, type == NULL ? "(no type)" : type);
-}
-
-/* ---- added tokens ---- */
-
-static int by_first_byte(const void *a, const void *b)
-{
-    const struct added *x = a, *y = b;
-    unsigned char first_x = (unsigned char)x->content[0], first_y = (unsigned char)y->content[0];
-    if (first_x != first_y)
-        return first_x < first_y ? -1 : 1;
-    return (x->size < y->size) - (x->size > y->size);
-}
-
-static enum status read_added(struct tokenizer *tokenizer, json_t *list)
-{
-    json_t *entry;
-    size_t i;
-    tokenizer->size = tokenizer->vocabulary.size;
-    tokenizer->added = memory_take((json_array_size(list) + 1) * sizeof *tokenizer->added);
-    json_array_foreach(list, i, entry) {
-        const char *content = string_of(entry, "content");
-        json_t *id = json_object_get(entry, "id");
-        if (content == NULL || content[0] == '\0' || !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= IDS_MOST)
-            return fail(E_DATA, "%s: added_tokens[%zu] lacks content or an id from 0 to %d", tokenizer->path, i, IDS_MOST - 1);
-        tokenizer->added[tokenizer->added_count++] = (struct added){
-            .id = (int32_t)json_integer_value(id), .content = strdup(content), .size = strlen(content),
-            .special = truth_of(entry, "special", false), .normalized = truth_of(entry, "normalized", false) && tokenizer->normalizers > 0,
-            .left_strip = truth_of(entry, "lstrip", false), .right_strip = truth_of(entry, "rstrip", false), .single_word = truth_of(entry, "single_word", false),
-        };
-        if (json_integer_value(id) >= tokenizer->size)
-            tokenizer->size = (int32_t)json_integer_value(id) + 1;
-    }
-    qsort(tokenizer->added, (size_t)tokenizer->added_count, sizeof *tokenizer->added, by_first_byte);
-    for (int32_t byte = 0, at = 0; byte <= 256; byte++) {
-        while (at < tokenizer->added_count && (unsigned char)tokenizer->added[at].content[0] < byte)
-            at++;
-        tokenizer->added_first[byte] = at;
-    }
-    return OK;
-}
-
 /* ---- the file ---- */
 
 static enum status read_root(struct tokenizer *tokenizer, json_t *root)
 {
-    TRY(read_normalizer(tokenizer, json_object_get(root, "normalizer")));
-    TRY(read_pre_tokenizer(tokenizer, json_object_get(root, "pre_tokenizer")));
+    TRY(stages_before_model(tokenizer, root));
     TRY(read_model(tokenizer, json_object_get(root, "model")));
-    TRY(read_post_processor(tokenizer, json_object_get(root, "post_processor")));
-    TRY(read_decoder(tokenizer, json_object_get(root, "decoder")));
-    return read_added(tokenizer, json_object_get(root, "added_tokens"));
+    return stages_behind_model(tokenizer, root);
 }
 
 enum status tokenizer_open(struct tokenizer **out, const char *path)

@@ -124,6 +124,13 @@ struct encoder {
     int64_t count, reserved;
 };
 
+/* stages.c: reads everything of the file but the model. Return OK or E_DATA. */
+MUST_USE enum status stages_before_model(struct tokenizer *tokenizer, json_t *root);
+MUST_USE enum status stages_behind_model(struct tokenizer *tokenizer, json_t *root);
+/* A text or truth value of an object; NULL or fallback where it is none. */
+const char *json_text(const json_t *object, const char *key);
+bool json_truth(const json_t *object, const char *key, bool fallback);
+
 /* normalize.c: runs the normalizers over encoder->piece. */
 void normalize_piece(struct encoder *encoder);
 /* split.c: cuts piece [begin, end) into words and hands each to bpe_word. Returns OK or E_DATA. */
