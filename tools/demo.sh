@@ -24,7 +24,7 @@ say "The night: eight ranks, cut by $(basename "$(dirname "$(dirname "$(dirname 
 cat > "$demo/job.cfg" <<CFG
 model = "$folder";
 data = "data.pack";    held_out = "held.pack";    output = "model";
-$(if [ "$model" = demo ]; then echo 'epochs = 24.0; learning_rate = 2e-3; weight_decay = 0.0; log_every = 20;'; else echo 'steps = 12; learning_rate = 1e-4; log_every = 1;'; fi)
+$(if [ "$model" = demo ]; then echo 'epochs = 16.0; learning_rate = 2e-3; weight_decay = 0.0; log_every = 20;'; else echo 'steps = 12; learning_rate = 1e-4; log_every = 1;'; fi)
 CFG
 "$image" "$demo/job.cfg"
 
