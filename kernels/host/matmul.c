@@ -76,15 +76,14 @@ static void compute_small(const struct product *p, int64_t top, int64_t bottom, 
     float *turned = team_scratch();
     switch (p->form) {
     case FORWARD:
-        tile_transpose(turned, n, p->w + left * p->in, p->in, n, p->in, 1.0f);
-        tile_product(p->y + top * p->out + left, p->out, (struct operand){ p->x + top * p->in, p->in, 1 }, turned, n, m, n, p->in, accumulate);
+        tile_turn(turned, n, p->w + left * p->in, p->in, n, p->in, 1.0f);
+        tile_product(BY_ROWS, p->y + top * p->out + left, p->out, p->x + top * p->in, p->in, turned, n, m, n, p->in, accumulate);
         break;
     case BACKWARD_INPUT:
-        tile_product(p->x + top * p->in + left, p->in, (struct operand){ p->y + top * p->out, p->out, 1 }, p->w + left, p->in, m, n, p->out,
-                     accumulate);
+        tile_product(BY_ROWS, p->x + top * p->in + left, p->in, p->y + top * p->out, p->out, p->w + left, p->in, m, n, p->out, accumulate);
         break;
     case BACKWARD_WEIGHT:
-        tile_product(p->w + top * p->in + left, p->in, (struct operand){ p->y + top, 1, p->out }, p->x + left, p->in, m, n, p->rows, accumulate);
+        tile_product(BY_COLUMNS, p->w + top * p->in + left, p->in, p->y + top, p->out, p->x + left, p->in, m, n, p->rows, accumulate);
         break;
     }
 }

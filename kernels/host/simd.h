@@ -46,6 +46,44 @@ static inline __m256 simd_exp(__m256 x)
     return _mm256_and_ps(_mm256_mul_ps(e, _mm256_castsi256_ps(scale)), normal);
 }
 
+/* 2^x; about 1e-38 below -126, and at most 2^127; NaN stays NaN. For scores that were multiplied by log2(e) beforehand.
+ * x = n + r with |r| <= 1/2: adding 1.5 * 2^23 + 127 rounds to a whole number and leaves n + 127 in the low bits. 2^r by the Taylor series of e^(r ln 2) to
+ * r^7, whose rest is below 5e-9: the error is that of the roundings, about 1 ulp. */
+static inline __m256 simd_exp2(__m256 x)
+{
+    const __m256 shift = _mm256_set1_ps(0x1.8p23f + 127.0f);
+    x = _mm256_min_ps(_mm256_set1_ps(127.0f), _mm256_max_ps(_mm256_set1_ps(-126.0f), x));
+    __m256 n = _mm256_add_ps(x, shift), r = _mm256_sub_ps(x, _mm256_sub_ps(n, shift));
+    __m256 e = _mm256_set1_ps(0x1.ffcbfcp-17f);                             /* ln(2)^7 / 5040 */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0x1.430912p-13f));             /* ln(2)^6 / 720 */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0x1.5d87fep-10f));             /* ln(2)^5 / 120 */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0x1.3b2ab6p-7f));              /* ln(2)^4 / 24 */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0x1.c6b08ep-5f));              /* ln(2)^3 / 6 */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0x1.ebfbep-3f));               /* ln(2)^2 / 2 */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0x1.62e43p-1f));               /* ln(2) */
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f));
+    return _mm256_mul_ps(e, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(n), 23)));
+}
+
+/* Eight vectors as the rows of a matrix, turned over. */
+static inline void simd_transpose(__m256 row[LANES])
+{
+    __m256 pair[LANES], four[LANES];
+    for (int i = 0; i < LANES; i += 2) {
+        pair[i] = _mm256_unpacklo_ps(row[i], row[i + 1]);
+        pair[i + 1] = _mm256_unpackhi_ps(row[i], row[i + 1]);
+    }
+    for (int i = 0; i < LANES; i += 4)
+        for (int j = 0; j < 2; j++) {
+            four[i + 2 * j] = _mm256_shuffle_ps(pair[i + j], pair[i + 2 + j], 0x44);
+            four[i + 2 * j + 1] = _mm256_shuffle_ps(pair[i + j], pair[i + 2 + j], 0xee);
+        }
+    for (int i = 0; i < 4; i++) {
+        row[i] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x20);
+        row[i + 4] = _mm256_permute2f128_ps(four[i], four[i + 4], 0x31);
+    }
+}
+
 /* The part [*begin, *end) of [0, count) that task index of `tasks` owns, in whole multiples of `grain` but for the last. */
 static inline void simd_part(int64_t count, int64_t grain, int64_t tasks, int64_t index, int64_t *begin, int64_t *end)
 {

@@ -182,6 +182,33 @@ TEST(a_document_does_not_change_a_bit_of_another)
     }
 }
 
+/* The cuts between earlier documents neither: with them move the keys that a later query's neighbours see, and so the work of its block. */
+TEST(cuts_between_earlier_documents_do_not_change_a_bit)
+{
+    struct shape s = { 1, 200, 2, 1, 16, 0, ONE };
+    struct attention n = attention_of(s);
+    int64_t width = (s.heads + 2 * s.kv_heads) * s.head_size, out = s.heads * s.head_size, kept = 100;
+    uint64_t state = test_seed();
+    float *qkv = array_random(s.tokens * width, &state), *do_ = array_random(s.tokens * out, &state);
+    struct result first = { 0 };
+    for (int32_t cut = 0; cut < kept; cut += 9) {
+        int32_t start[200];
+        for (int32_t t = 0; t < s.tokens; t++)
+            start[t] = t < cut ? 0 : t < kept ? cut : (int32_t)kept;
+        struct result r = compute(queue_of(1), n, qkv, do_, start);
+        if (cut == 0) {
+            first = r;
+            continue;
+        }
+        expect_same_tokens("o", r.o, first.o, kept, s.tokens, out);
+        expect_same_tokens("dqkv", r.dqkv, first.dqkv, kept, s.tokens, width);
+        result_free(r);
+    }
+    result_free(first);
+    array_free(qkv);
+    array_free(do_);
+}
+
 TEST(a_later_token_does_not_change_a_bit_of_an_earlier_output)
 {
     struct shape s = { 1, 131, 2, 1, 8, 0, ONE };
