@@ -61,6 +61,11 @@ $(BUILD)/tools/decode: $(DECODE_SOURCES:%.c=$(BUILD)/lib/%.o) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
 
+GGUF2HF_SOURCES = $(wildcard tools/gguf2hf/*.c)
+$(BUILD)/tools/gguf2hf: $(GGUF2HF_SOURCES:%.c=$(BUILD)/lib/%.o) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+
 $(BUILD)/tools/%: $(BUILD)/lib/tools/%.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(WRAP) $^ $(LIBS) -o $@
@@ -151,7 +156,7 @@ size: $(IMAGE_DIR)/layoutc
 # ---- tests: test/<room>/<noun>_test.c is a program; it may also use test/reference and the objects of tools/pack ----
 TEST_SOURCES  = $(wildcard test/*/*_test.c)
 TEST_PROGRAMS = $(TEST_SOURCES:test/%.c=$(BUILD)/test/%)
-TEST_COMMON   = test/test.c $(filter-out %_test.c,$(wildcard test/file/*.c)) $(wildcard test/reference/*.c) $(filter-out tools/pack/main.c,$(PACK_SOURCES)) src/run/order.c src/run/rate.c src/boot/job.c src/boot/jobtext.c src/save/telemetry.c src/save/number.c
+TEST_COMMON   = test/test.c $(filter-out %_test.c,$(wildcard test/file/*.c)) $(wildcard test/reference/*.c) $(filter-out tools/pack/main.c,$(PACK_SOURCES)) $(filter-out tools/gguf2hf/main.c,$(GGUF2HF_SOURCES)) src/run/order.c src/run/rate.c src/boot/job.c src/boot/jobtext.c src/save/telemetry.c src/save/number.c
 TEST_LIBRARY  = $(BUILD)/lib/libtest.a
 
 $(TEST_LIBRARY): $(TEST_COMMON:%.c=$(BUILD)/lib/%.o)

@@ -27,15 +27,9 @@ static void put(struct bytes *bytes, const struct wrong *wrong, const char *fiel
     bytes_number(bytes, strcmp(wrong->where, field) == 0 ? wrong->value : right, width);
 }
 
-static void put_text(struct bytes *bytes, const char *text)
-{
-    bytes_number(bytes, strlen(text), 8);
-    bytes_text(bytes, text);
-}
-
 static void put_u32(struct bytes *bytes, const char *key, uint32_t value)
 {
-    put_text(bytes, key);
+    bytes_counted_text(bytes, key);
     bytes_number(bytes, GGUF_U32, 4);
     bytes_number(bytes, value, 4);
 }
@@ -45,21 +39,21 @@ static void put_values(struct bytes *bytes, const struct wrong *wrong)
     /* The architecture does not come first: its order is not promised. */
     put_u32(bytes, "llama.attention.head_count", HEADS);
     put_u32(bytes, strcmp(wrong->where, "key twice") == 0 ? "llama.attention.head_count" : "llama.attention.head_count_kv", KV_HEADS);
-    put_text(bytes, "general.architecture");
+    bytes_counted_text(bytes, "general.architecture");
     bytes_number(bytes, GGUF_TEXT, 4);
     put(bytes, wrong, "text length", 5, 8);
     bytes_text(bytes, "llama");
-    put_text(bytes, "list");
+    bytes_counted_text(bytes, "list");
     put(bytes, wrong, "value type", GGUF_ARRAY, 4);
     put(bytes, wrong, "element type", GGUF_U64, 4);
     put(bytes, wrong, "array length", 2, 8);
     bytes_zeros(bytes, 16);
-    put_text(bytes, "texts");
+    bytes_counted_text(bytes, "texts");
     bytes_number(bytes, GGUF_ARRAY, 4);
     bytes_number(bytes, GGUF_TEXT, 4);
     put(bytes, wrong, "texts length", 2, 8);
-    put_text(bytes, "one");
-    put_text(bytes, "");
+    bytes_counted_text(bytes, "one");
+    bytes_counted_text(bytes, "");
 }
 enum { VALUES = 5 };
 
@@ -77,7 +71,7 @@ static void put_entries(struct bytes *bytes, const struct wrong *wrong, const st
     for (int i = 0; i < count; i++) {
         bool first = i == 0;
         const struct wrong *case_of = first ? wrong : &none;
-        put_text(bytes, i == 1 && strcmp(wrong->where, "tensor twice") == 0 ? entry[0].name : entry[i].name);
+        bytes_counted_text(bytes, i == 1 && strcmp(wrong->where, "tensor twice") == 0 ? entry[0].name : entry[i].name);
         put(bytes, case_of, "dimensions", entry[i].rows > 0 ? 2 : 1, 4);
         put(bytes, case_of, "columns", entry[i].columns, 8);
         if (entry[i].rows > 0)
@@ -231,9 +225,9 @@ TEST(architecture_and_heads_must_be_known)
         bytes_number(&bytes, 3, 4);
         bytes_number(&bytes, 1, 8);
         bytes_number(&bytes, 2, 8);
-        put_text(&bytes, "general.architecture");
+        bytes_counted_text(&bytes, "general.architecture");
         bytes_number(&bytes, GGUF_TEXT, 4);
-        put_text(&bytes, headers[i].architecture);
+        bytes_counted_text(&bytes, headers[i].architecture);
         put_u32(&bytes, headers[i].key, headers[i].heads);
         put_entries(&bytes, &none, &entry, 1);
         bytes_zeros(&bytes, (ALIGN - bytes.count % ALIGN) % ALIGN);
@@ -255,9 +249,9 @@ TEST(alignment_is_a_power_of_two)
         bytes_number(&bytes, 3, 4);
         bytes_number(&bytes, 1, 8);
         bytes_number(&bytes, 2, 8);
-        put_text(&bytes, "general.architecture");
+        bytes_counted_text(&bytes, "general.architecture");
         bytes_number(&bytes, GGUF_TEXT, 4);
-        put_text(&bytes, "qwen3");
+        bytes_counted_text(&bytes, "qwen3");
         put_u32(&bytes, "general.alignment", aligns[i].align);
         put_entries(&bytes, &none, two, 1);
         uint32_t align = aligns[i].good ? aligns[i].align : 32;

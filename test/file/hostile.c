@@ -41,6 +41,12 @@ void bytes_number(struct bytes *bytes, uint64_t number, int width)
     }
 }
 
+void bytes_counted_text(struct bytes *bytes, const char *text)
+{
+    bytes_number(bytes, strlen(text), 8);
+    bytes_text(bytes, text);
+}
+
 void bytes_zeros(struct bytes *bytes, size_t count)
 {
     void *zeros = calloc(1, count + 1);

@@ -13,6 +13,7 @@ struct bytes {
 void bytes_add(struct bytes *bytes, const void *data, size_t count);
 void bytes_text(struct bytes *bytes, const char *text);
 void bytes_number(struct bytes *bytes, uint64_t number, int width);      /* little-endian */
+void bytes_counted_text(struct bytes *bytes, const char *text);           /* eight bytes of length before it, as GGUF has it */
 void bytes_zeros(struct bytes *bytes, size_t count);
 /* Writes them to folder/name and frees them; the path lives until the program ends. */
 const char *bytes_write(struct bytes *bytes, const char *folder, const char *name);

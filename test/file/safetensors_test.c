@@ -311,6 +311,25 @@ TEST(a_path_that_is_no_file_is_refused_without_waiting)
     hostile_expect("S40 good again", open_all, folder, OK, NULL);
 }
 
+TEST(no_flipped_byte_is_read_outside_the_file)
+{   /* What it means instead is another question: the address sanitizer sees the reads. */
+    const char *folder = test_folder();
+    uint64_t state = test_seed();
+    int refused = 0, flips = 4000;
+    status_quiet(true);
+    for (int i = 0; i < flips; i++) {
+        struct bytes bytes = { 0 };
+        bytes_number(&bytes, strlen(GOOD), 8);
+        bytes_text(&bytes, GOOD);
+        bytes_zeros(&bytes, GOOD_DATA_BYTES);
+        for (int j = 0; j <= i % 3; j++)
+            bytes.data[test_random(&state) % (8 + strlen(GOOD))] ^= (uint8_t)(1u << test_random(&state) % 8);
+        refused += open_all(bytes_write(&bytes, folder, "model.safetensors")) != OK;
+    }
+    status_quiet(false);
+    EXPECT(refused > flips / 2);
+}
+
 /* ---- what is read ---- */
 
 TEST(names_shapes_and_numbers_come_out)
