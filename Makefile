@@ -222,6 +222,19 @@ golden:
 	.venv/bin/pip install torch transformers safetensors numpy
 	.venv/bin/python tools/golden/make_fixtures.py
 
+SOURCES_IN_C = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^layouts/\|^boards/')
+
+## format: spacing by clang-format, in place
+.PHONY: format
+format:
+	clang-format -i $(SOURCES_IN_C)
+
+## lint: the rules of the house, and that each check finds a violation planted in a copy
+.PHONY: lint
+lint:
+	@tools/lint/lint.sh . $(BUILD)
+	@tools/lint/planted.sh
+
 ## clean: removes what was built
 .PHONY: clean
 clean:

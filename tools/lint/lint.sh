@@ -32,16 +32,14 @@ tools/gguf2hf/      ^tools/(gguf2hf|pack)/|^file/|^platform/status\.h
 tools/pack/         ^tools/pack/|^(src/)?file/|^platform/status\.h
 tools/              ^file/|^kernels/kernels\.h|^platform/(status|platform)\.h
 '
-for file in $sources; do
-    allowed=$(echo "$rules" | awk -v file="$file" 'NF == 2 && index(file, $1) == 1 { print $2; exit }')
-    [ -n "$allowed" ] || continue
-    grep -n '^#include "' "$file" | sed 's/^\([0-9]*\):#include "\([^"]*\)".*/\1 \2/' | while read -r line included; do
-        case $included in */*|*.h) ;; *) continue ;; esac
-        if ! echo "$included" | grep -Eq "$allowed"; then echo "lint 1: $file:$line includes $included, which its room may not see"; fi
-    done
-done > /tmp/lint.$$
+echo "$rules" | awk 'NF == 2' > /tmp/lint.$$.rules
+grep -Hn '^#include "' $sources | sed 's/#include "\([^"]*\)".*/\1/' | awk -v rules=/tmp/lint.$$.rules '
+    BEGIN { while ((getline line < rules) > 0) { split(line, part, " "); n++; folder[n] = part[1]; allowed[n] = part[2] } FS = ":" }
+    { for (i = 1; i <= n; i++) if (index($1, folder[i]) == 1) {
+          if ($3 !~ allowed[i]) print "lint 1: " $1 ":" $2 " includes " $3 ", which its room may not see"
+          break } }' > /tmp/lint.$$
 if [ -s /tmp/lint.$$ ]; then cat /tmp/lint.$$; found=1; fi
-rm -f /tmp/lint.$$
+rm -f /tmp/lint.$$ /tmp/lint.$$.rules
 
 # ---- 2 ----
 for file in $(find boards layouts -name '*.h'); do
@@ -50,13 +48,10 @@ done
 
 # ---- 3: what objects of run/ and save/ leave undefined, against what lies in the section boot_text ----
 if [ -n "$build" ] && [ -d "$build" ]; then
-    objects=$(find "$build" -path '*/src/*.o')
-    for object in $objects; do objdump -t "$object" 2> /dev/null | awk '$0 ~ / boot_text\t/ && $NF != "boot_text" { print $NF }'; done | sort -u > /tmp/lint.$$
-    for object in $(echo "$objects" | grep '/src/run/'); do
-        for symbol in $(nm -u "$object" | awk '{ print $2 }' | sort -u | comm -12 - /tmp/lint.$$); do
-            report 3 "$object needs $symbol, a boot function, which cannot be run after SEAL"
-        done
-    done
+    find "$build" -path '*/src/boot/*.o' -print0 | xargs -0 -r objdump -t 2> /dev/null |
+        awk '$0 ~ / boot_text\t/ && $NF != "boot_text" { print $NF }' | sort -u > /tmp/lint.$$
+    needed=$(find "$build" -path '*/src/run/*.o' -print0 | xargs -0 -r nm -u 2> /dev/null | awk 'NF == 2 { print $2 }' | sort -u | comm -12 - /tmp/lint.$$)
+    for symbol in $needed; do report 3 "an object of src/run needs $symbol, a boot function, which cannot be run after SEAL"; done
     rm -f /tmp/lint.$$
 fi
 
