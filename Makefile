@@ -222,6 +222,11 @@ golden:
 	.venv/bin/pip install torch transformers safetensors numpy
 	.venv/bin/python tools/golden/make_fixtures.py
 
+## bench: speed and memory, as ratios to what was measured in the same run; also as build/bench.json. About eight minutes
+.PHONY: bench
+bench: setup
+	@test/bench/bench.sh $(BUILD) $(ROUNDS)
+
 SOURCES_IN_C = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^layouts/\|^boards/')
 
 ## format: spacing by clang-format, in place
