@@ -120,8 +120,9 @@ FIXED_SOURCES  = $(shell grep -l 'include "config.h"' $(IMAGE_SOURCES))
 SHARED_SOURCES = $(filter-out $(FIXED_SOURCES),$(IMAGE_SOURCES))
 IMAGE_OBJECTS  = $(FIXED_SOURCES:%.c=$(IMAGE_DIR)/obj/%.o) $(IMAGE_DIR)/tables.o $(SHARED_SOURCES:%.c=$(BUILD)/lib/%.o)
 REVISION       = $(shell git describe --always --dirty --abbrev=12 2>/dev/null || echo unknown)
-# Calls of the heap, libc's own among them, go through platform/host/seal.c.
-WRAP           = -Wl,-u,__wrap_malloc $(foreach call,malloc calloc realloc free aligned_alloc memalign posix_memalign,-Wl,--wrap=$(call))
+# Calls of the heap, libc's own among them, go through platform/host/seal.c; functions of boot lie on pages of their own.
+WRAP           = -Wl,-u,__wrap_malloc $(foreach call,malloc calloc realloc free aligned_alloc memalign posix_memalign valloc pvalloc,-Wl,--wrap=$(call)) \
+                 -Wl,-T,platform/host/boot.ld
 
 $(IMAGE_DIR)/obj/%.o: %.c | $(IMAGE_DIR)/tables.c
 	@mkdir -p $(@D)

@@ -1,49 +1,54 @@
 /* arena.c: the one memory reservation of a rank (platform.h). Boot.
  *
- * (1) Pages are touched here, so that running out of memory is a boot error and not a kill in the night.
- * (2) An unmapped page lies behind the arena. */
+ * (1) A rank gets only what neither the machine nor the ranks before it need (memory.h).
+ * (2) Pages are touched here, so that running out of memory is a boot error and not a kill in the night.
+ * (3) Behind the last page lies one that cannot be touched. */
 #include <errno.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "platform/host/memory.h"
 #include "platform/platform.h"
 
 enum { HUGE_PAGE_BYTES = 2 << 20 };
 
-/* MemAvailable of /proc/meminfo in bytes, or -1. */
-BOOT static int64_t memory_available(void)
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+static struct memory_ledger ledger;
+
+BOOT static enum status promise(int64_t bytes)
 {
-    char line[256];
-    long long kib = -1;
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1)
-            break;
-    if (file != NULL)
-        fclose(file);
-    return kib < 0 ? -1 : (int64_t)kib * 1024;
+    pthread_mutex_lock(&counting);
+    int64_t others = ledger.promised, left = memory_promise(&ledger, memory_available(""), bytes);
+    pthread_mutex_unlock(&counting);
+    if (bytes > left)
+        return fail(E_AGAIN, "arena: a rank needs %.1f MiB; the machine has %.1f MiB left beside the %.1f MiB promised to other ranks",
+                    (double)bytes / 0x1p20, (double)left / 0x1p20, (double)others / 0x1p20);
+    return OK;
+}
+
+static int64_t rounded_up(int64_t bytes, int64_t multiple)
+{
+    return (bytes + multiple - 1) / multiple * multiple;
 }
 
 BOOT enum status arena_reserve(struct arena *arena, int64_t bytes)
 {
-    ASSERT(bytes > 0);
-    int64_t available = memory_available();
-    if (available >= 0 && available < bytes)
-        return fail(E_AGAIN, "arena: this rank needs %.1f MiB, the machine has %.1f MiB left", (double)bytes / 0x1p20,
-                    (double)available / 0x1p20);
-    int64_t page = sysconf(_SC_PAGESIZE);
-    int64_t rounded = (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-    uint8_t *map = mmap(NULL, (size_t)(rounded + HUGE_PAGE_BYTES + page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ASSERT(bytes > 0 && bytes <= INT64_MAX / 2);
+    TRY(promise(bytes));
+    int64_t page = sysconf(_SC_PAGESIZE), usable = rounded_up(bytes, page);
+    uint8_t *map = mmap(NULL, (size_t)(usable + HUGE_PAGE_BYTES + page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
-        return fail(E_AGAIN, "arena: %lld bytes of address space: %s", (long long)rounded, strerror(errno));
-    uint8_t *base = (uint8_t *)(((uintptr_t)map + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES);
-    if (mprotect(base, (size_t)rounded, PROT_READ | PROT_WRITE) != 0)
-        return fail(E_AGAIN, "arena: %lld bytes: %s", (long long)rounded, strerror(errno));
+        return fail(E_AGAIN, "arena: %.1f MiB of address space: %s", (double)usable / 0x1p20, strerror(errno));
+    uint8_t *base = (uint8_t *)rounded_up((int64_t)(uintptr_t)map, HUGE_PAGE_BYTES);
+    if (mprotect(base, (size_t)usable, PROT_READ | PROT_WRITE) != 0)
+        return fail(E_AGAIN, "arena: %.1f MiB of memory: %s", (double)usable / 0x1p20, strerror(errno));
     /* Advice only: without huge pages the first touch takes four times as long, nothing else changes. */
-    (void)madvise(base, (size_t)rounded, MADV_HUGEPAGE);
-    memset(base, 0, (size_t)bytes);
+    (void)madvise(base, (size_t)usable, MADV_HUGEPAGE);
+    /* The kernel gives zeroed pages; one write a page makes them ours. */
+    for (int64_t at = 0; at < usable; at += page)
+        *(volatile uint8_t *)(base + at) = 0;
     *arena = (struct arena){ .base = base, .bytes = bytes };
     return OK;
 }

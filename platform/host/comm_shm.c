@@ -1,177 +1,242 @@
-/* comm_shm.c: traffic between the ranks of one process (comm.h): they read each other's buffers in place.
+/* comm_shm.c: collectives between the ranks of one process (comm.h): they read each other's buffers in place.
  *
- * Opened at boot; steady after that. (1) A collective has two meetings: all have shown their buffer; all are done with the others'. Between them a
- * member writes only its own part, of whoever's buffer. (2) A sum is taken in member order, by the one member that owns the part.
- * (3) Every member shows what it is about to do, and asserts that the others do the same. */
-#include <stdatomic.h>
+ * Opened at boot; steady after that.
+ * (1) A large collective has two meetings: all have shown their buffer; all are done with the others'. Between them a member writes only the part
+ *     that it owns, of whoever's buffer, or parts of its own that nobody reads.
+ * (2) A small one (SMALL_BYTES) is shown as a copy and has the first meeting only. A member has two places for copies and takes turns: whoever
+ *     writes one for the second time has met all others in the visit between, so they have left the first.
+ * (3) A sum is taken in member order: of a large one by the member that owns the part, of a small one by each member for itself.
+ * (4) Every member shows what it is about to do, and asserts that the others do the same. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/comm.h"
-#include "platform/host/wait.h"
+#include "platform/host/comm_inside.h"
 
-enum { CACHE_LINE_BYTES = 64, PART_ELEMENTS = 16, CHUNK_ELEMENTS = 4096 };
+enum {
+    SMALL_BYTES = 16 << 10,
+    PART_ELEMENTS = 16,            /* a member's part begins on a cache line */
+    TASK_ELEMENTS = 64 << 10,      /* what one thread of the team reduces at a time */
+    CHUNK_ELEMENTS = 4096,         /* a sum that stays in the first-level cache while the members are added */
+};
 
 enum operation { ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE_SUM, ALL_REDUCE_MAX, GATHER_RECORDS, BARRIER };
 
-/* What a member shows of itself, on a cache line of its own. */
-struct member {
-    _Alignas(CACHE_LINE_BYTES) void *buffer;
-    int64_t size;
+/* What a member shows of itself in one visit. */
+struct shown {
+    _Alignas(CACHE_LINE_BYTES) void *data;
+    int64_t bytes;
     enum operation operation;
+    _Alignas(CACHE_LINE_BYTES) uint8_t small[SMALL_BYTES];
 };
-/* A meeting point of a group: the last to come raises the signal for all. */
+/* A meeting point: the last to come raises the signal for all. */
 struct meeting {
     _Alignas(CACHE_LINE_BYTES) _Atomic uint32_t come;
     struct signal all;
 };
 struct group {
     struct meeting shown, done;
-    struct member member[];
-};
-struct channel {
-    struct signal sent, received;
-    uint8_t *slot;
+    struct shown member[][2];      /* [size], by the parity of the visit (2) */
 };
 
-struct comm {
-    int32_t rank;
-    const struct comm_group *groups;
-    const struct comm_channel *channels;
-    int32_t channels_count;
-    int32_t *index;        /* this rank's index in each group, or -1: [groups] */
-    uint32_t *turn;        /* collectives entered so far, modulo 2^32: [groups] */
+/* A rank's own knowledge of one of its groups. */
+struct visits {
+    int32_t index;                 /* its place among the members, or -1 */
+    uint32_t begun, large;         /* visits so far, and those that had the second meeting; modulo 2^32 */
 };
 
-/* Shared by all ranks of the process; made by the first that comes. */
-static struct group **shared;
-static struct channel *slots;
-static atomic_int making, joined;
-static struct signal made, all_joined;
+/* ---- opening and closing: what the ranks of the process share ---- */
 
-BOOT static enum status make(const struct comm_group *groups, int32_t groups_count, int32_t channels_count)
+static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t all_in = PTHREAD_COND_INITIALIZER;
+static struct group **groups_shared;
+static struct channel *channels_shared;
+static int32_t come, gone;        /* ranks that have opened and closed since the last closed */
+static int32_t groups_made, channels_made;
+static bool lacking;               /* memory, for one of the ranks */
+
+static void unmake(void)
 {
-    shared = calloc((size_t)groups_count, sizeof *shared);
-    slots = aligned_alloc(CACHE_LINE_BYTES, (size_t)(channels_count + 1) * sizeof *slots);
-    if (shared == NULL || slots == NULL)
-        return fail(E_AGAIN, "comm: out of memory");
-    memset(slots, 0, (size_t)(channels_count + 1) * sizeof *slots);
-    for (int32_t g = 0; g < groups_count; g++) {
-        size_t bytes = sizeof(struct group) + (size_t)groups[g].size * sizeof(struct member);
-        shared[g] = aligned_alloc(CACHE_LINE_BYTES, bytes);
-        if (shared[g] == NULL)
-            return fail(E_AGAIN, "comm: out of memory");
-        memset(shared[g], 0, bytes);
-    }
-    return OK;
+    for (int32_t g = 0; g < groups_made; g++)
+        free(groups_shared[g]);
+    for (int32_t c = 0; c < channels_made; c++)
+        free(channels_shared[c].slot_bytes);
+    free(groups_shared);
+    free(channels_shared);
+    groups_shared = NULL;
+    channels_shared = NULL;
+    groups_made = channels_made = come = gone = 0;
+    lacking = false;
 }
 
-/* Returns when all members of the group have come for the turn-th time. */
-static void meet(struct meeting *meeting, int32_t size, uint32_t turn)
+static void *zeroed(size_t bytes)
 {
-    if (atomic_fetch_add(&meeting->come, 1) + 1 == (uint32_t)size * turn)
-        signal_raise(&meeting->all, turn);
-    else
-        signal_wait(&meeting->all, turn);
+    size_t lines = (bytes + CACHE_LINE_BYTES) / CACHE_LINE_BYTES;
+    void *memory = aligned_alloc(CACHE_LINE_BYTES, lines * CACHE_LINE_BYTES);
+    if (memory != NULL)
+        memset(memory, 0, bytes);
+    return memory;
+}
+
+BOOT static bool make(const struct comm_group *groups, int32_t groups_count, const struct comm_channel *channels, int32_t channels_count)
+{
+    groups_shared = zeroed((size_t)groups_count * sizeof(struct group *));
+    channels_shared = zeroed((size_t)channels_count * sizeof(struct channel));
+    if (groups_shared == NULL || channels_shared == NULL)
+        return false;
+    for (int32_t g = 0; g < groups_count; g++, groups_made++) {
+        groups_shared[g] = zeroed(sizeof(struct group) + (size_t)groups[g].size * sizeof(struct shown[2]));
+        if (groups_shared[g] == NULL)
+            return false;
+    }
+    for (int32_t c = 0; c < channels_count; c++, channels_made++) {
+        ASSERT(channels[c].id == c);
+        ASSERT(channels[c].slots >= 1 && channels[c].slot_bytes >= 0);
+        channels_shared[c].slot_bytes = zeroed((size_t)channels[c].slots * sizeof(int64_t));
+        if (channels_shared[c].slot_bytes == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* The rank's own part: its place in each group, its slots. */
+BOOT static struct comm *own(int32_t rank, const struct comm_group *groups, int32_t groups_count, const struct comm_channel *channels,
+                             int32_t channels_count, struct arena arena)
+{
+    struct comm *comm = zeroed(sizeof *comm);
+    struct visits *visits = zeroed((size_t)groups_count * sizeof *visits);
+    int64_t *messages = zeroed((size_t)channels_count * sizeof *messages);
+    if (comm == NULL || visits == NULL || messages == NULL) {
+        free(comm);
+        free(visits);
+        free(messages);
+        return NULL;
+    }
+    *comm = (struct comm){ .rank = rank, .groups = groups, .channels = channels, .groups_count = groups_count, .channels_count = channels_count,
+                           .group = groups_shared, .channel = channels_shared, .visits = visits, .messages = messages };
+    for (int32_t g = 0; g < groups_count; g++) {
+        ASSERT(groups[g].id == g);
+        visits[g].index = -1;
+        for (int32_t m = 0; m < groups[g].size; m++) {
+            ASSERT(m == 0 || groups[g].members[m - 1] < groups[g].members[m]);
+            if (groups[g].members[m] == rank)
+                visits[g].index = m;
+        }
+    }
+    for (int32_t c = 0; c < channels_count; c++)
+        if (channels[c].to == rank) {
+            ASSERT(channels[c].from != rank);
+            ASSERT(channels[c].slots_offset_bytes >= 0 && channels[c].slots_offset_bytes + channels[c].slots * channels[c].slot_bytes <= arena.bytes);
+            channels_shared[c].slot = arena.base + channels[c].slots_offset_bytes;
+        }
+    return comm;
 }
 
 BOOT enum status comm_open(struct comm **out, int32_t rank, int32_t ranks, const struct comm_group *groups, int32_t groups_count,
                            const struct comm_channel *channels, int32_t channels_count, struct arena arena)
 {
-    if (atomic_fetch_add(&making, 1) == 0) {
-        TRY(make(groups, groups_count, channels_count));
-        signal_raise(&made, 1);
-    }
-    signal_wait(&made, 1);
-    struct comm *comm = calloc(1, sizeof *comm);
-    int32_t *index = calloc((size_t)groups_count, sizeof *index);
-    uint32_t *turn = calloc((size_t)groups_count, sizeof *turn);
-    if (comm == NULL || index == NULL || turn == NULL)
-        return fail(E_AGAIN, "comm: out of memory");
-    *comm = (struct comm){ .rank = rank, .groups = groups, .channels = channels, .channels_count = channels_count, .index = index, .turn = turn };
-    for (int32_t g = 0; g < groups_count; g++) {
-        ASSERT(groups[g].id == g);
-        comm->index[g] = -1;
-        for (int32_t m = 0; m < groups[g].size; m++)
-            if (groups[g].members[m] == rank)
-                comm->index[g] = m;
-    }
-    for (int32_t c = 0; c < channels_count; c++)
-        if (channels[c].to == rank) {
-            ASSERT(channels[c].id == c);
-            ASSERT(channels[c].slots >= 1 && (channels[c].slots & (channels[c].slots - 1)) == 0);     /* counts wrap at 2^32 */
-            ASSERT(channels[c].slots_offset_bytes + channels[c].slots * channels[c].slot_bytes <= arena.bytes);
-            slots[c].slot = arena.base + channels[c].slots_offset_bytes;
-        }
-    if (atomic_fetch_add(&joined, 1) + 1 == ranks)
-        signal_raise(&all_joined, 1);
-    signal_wait(&all_joined, 1);
+    ASSERT(rank >= 0 && rank < ranks);
+    pthread_mutex_lock(&door);
+    ASSERT(come < ranks);
+    if (come == 0)
+        lacking = !make(groups, groups_count, channels, channels_count);
+    struct comm *comm = lacking ? NULL : own(rank, groups, groups_count, channels, channels_count, arena);
+    lacking = lacking || comm == NULL;
+    come++;
+    pthread_cond_broadcast(&all_in);
+    while (come < ranks)
+        pthread_cond_wait(&all_in, &door);
+    bool lacked = lacking;
+    pthread_mutex_unlock(&door);
+    if (lacked)
+        return fail(E_AGAIN, "comm: rank %d: out of memory for %d groups and %d channels", rank, groups_count, channels_count);
     *out = comm;
     return OK;
 }
 
 void comm_close(struct comm *comm)
 {
-    free(comm->index);
-    free(comm->turn);
+    free(comm->visits);
+    free(comm->messages);
     free(comm);
+    pthread_mutex_lock(&door);
+    if (++gone == come)
+        unmake();
+    pthread_mutex_unlock(&door);
 }
 
-/* A rank inside a collective. */
+/* ---- visits: a rank inside a collective ---- */
+
 struct visit {
     struct group *group;
-    struct member *member;     /* [size] */
     int32_t size, index;
-    uint32_t turn;
+    uint32_t parity;
+    bool small;
     int64_t begin;
+    enum operation operation;
 };
 
-/* Shows the buffer and waits until all have shown theirs. */
-static struct visit enter(struct comm *comm, struct queue *queue, int32_t group, enum operation operation, void *buffer, int64_t size)
+/* Returns when all members of the group have come for the turn-th time. */
+static void meet(struct queue *queue, struct meeting *meeting, int32_t size, uint32_t turn)
 {
-    ASSERT(group >= 0 && comm->index[group] >= 0);
-    struct visit visit = {
-        .group = shared[group], .member = shared[group]->member, .size = comm->groups[group].size, .index = comm->index[group], .turn = ++comm->turn[group],
-        .begin = queue_begin(queue),
-    };
-    struct member *mine = &visit.member[visit.index];
-    mine->buffer = buffer;
-    mine->size = size;
+    int64_t begin = queue_begin(queue);
+    if (atomic_fetch_add(&meeting->come, 1) + 1 == (uint32_t)size * turn)
+        signal_raise(&meeting->all, turn);
+    else
+        signal_wait(&meeting->all, turn);
+    queue_end(queue, TIME_WAIT, begin);
+}
+
+/* Shows bytes of data and waits until all have shown theirs. */
+static struct visit enter(struct comm *comm, struct queue *queue, int32_t group, enum operation operation, void *data, int64_t bytes)
+{
+    struct visits *visits = &comm->visits[group];
+    struct visit visit = { .group = comm->group[group], .size = comm->groups[group].size, .index = visits->index, .parity = ++visits->begun & 1,
+                           .small = bytes <= SMALL_BYTES, .begin = queue_begin(queue), .operation = operation };
+    struct shown *mine = &visit.group->member[visit.index][visit.parity];
+    mine->data = data;
+    if (visit.small && bytes > 0)
+        mine->data = memcpy(mine->small, data, (size_t)bytes);
+    mine->bytes = bytes;
     mine->operation = operation;
-    int64_t wait = queue_begin(queue);
-    meet(&visit.group->shown, visit.size, visit.turn);
-    queue_end(queue, TIME_WAIT, wait);
+    meet(queue, &visit.group->shown, visit.size, visits->begun);
     for (int32_t m = 0; m < visit.size; m++) {
-        ASSERT(visit.member[m].operation == operation);
-        ASSERT(visit.member[m].size == size);
+        ASSERT(visit.group->member[m][visit.parity].operation == operation);
+        ASSERT(visit.group->member[m][visit.parity].bytes == bytes);
     }
     return visit;
 }
 
-/* Waits until nobody needs this rank's buffer any more. */
-static void leave(struct queue *queue, struct visit *visit)
+/* Of a large visit: waits until nobody needs this rank's buffer any more. */
+static void leave(struct comm *comm, struct queue *queue, int32_t group, const struct visit *visit)
 {
-    int64_t wait = queue_begin(queue);
-    meet(&visit->group->done, visit->size, visit->turn);
-    queue_end(queue, TIME_WAIT, wait);
+    if (!visit->small)
+        meet(queue, &visit->group->done, visit->size, ++comm->visits[group].large);
     queue_end(queue, TIME_COMM, visit->begin);
 }
 
+/* True if the group is this rank alone, and there is nobody to talk to. */
 static bool alone(const struct comm *comm, int32_t group)
 {
-    ASSERT(group >= 0);
+    ASSERT(group >= 0 && group < comm->groups_count);
+    ASSERT(comm->visits[group].index >= 0);
     return comm->groups[group].size == 1;
 }
 
-/* The part of [0, elements) that a member reduces: whole cache lines. */
-static void part_of(int64_t elements, int32_t size, int32_t index, int64_t *begin, int64_t *end)
+static void *shown_by(const struct visit *visit, int32_t member)
 {
-    int64_t lines = (elements + PART_ELEMENTS - 1) / PART_ELEMENTS;
-    *begin = lines * index / size * PART_ELEMENTS;
-    *end = lines * (index + 1) / size * PART_ELEMENTS;
-    if (*end > elements)
-        *end = elements;
+    return visit->group->member[member][visit->parity].data;
 }
+
+/* ---- sums ---- */
+
+/* Elements [begin, end) of what all members show, combined; written to the same elements of each buffer in `to`. */
+struct reduction {
+    const struct visit *visit;
+    int64_t begin, end;
+    float *const *to;
+    int32_t writes;
+};
 
 static void combine(float *restrict sum, const float *restrict x, int64_t count, enum operation operation)
 {
@@ -183,62 +248,96 @@ static void combine(float *restrict sum, const float *restrict x, int64_t count,
             sum[i] += x[i];
 }
 
-/* Combines elements [begin, end) of all members in member order and writes them to the first `writes` members from `to` on. */
-static void reduce(const struct visit *visit, int64_t begin, int64_t end, enum operation operation, int32_t to, int32_t writes)
+static void reduce_task(void *argument, int64_t index)
 {
+    const struct reduction *r = argument;
     float sum[CHUNK_ELEMENTS];
+    int64_t begin = r->begin + index * TASK_ELEMENTS, end = begin + TASK_ELEMENTS < r->end ? begin + TASK_ELEMENTS : r->end;
     for (int64_t at = begin; at < end; at += CHUNK_ELEMENTS) {
         int64_t count = end - at < CHUNK_ELEMENTS ? end - at : CHUNK_ELEMENTS;
         size_t bytes = (size_t)count * sizeof(float);
-        memcpy(sum, (const float *)visit->member[0].buffer + at, bytes);
-        for (int32_t m = 1; m < visit->size; m++)
-            combine(sum, (const float *)visit->member[m].buffer + at, count, operation);
-        for (int32_t m = to; m < to + writes; m++)
-            memcpy((float *)visit->member[m].buffer + at, sum, bytes);
+        memcpy(sum, (const float *)shown_by(r->visit, 0) + at, bytes);
+        for (int32_t m = 1; m < r->visit->size; m++)
+            combine(sum, (const float *)shown_by(r->visit, m) + at, count, r->visit->operation);
+        for (int32_t w = 0; w < r->writes; w++)
+            memcpy(r->to[w] + at, sum, bytes);
     }
 }
 
+static void reduce(struct queue *queue, struct reduction r)
+{
+    team_run(queue->team, (r.end - r.begin + TASK_ELEMENTS - 1) / TASK_ELEMENTS, reduce_task, &r);
+}
+
+/* The part of [0, elements) that a member owns: whole cache lines. */
+static void part_of(int64_t elements, int32_t size, int32_t index, int64_t *begin, int64_t *end)
+{
+    int64_t lines = (elements + PART_ELEMENTS - 1) / PART_ELEMENTS;
+    *begin = lines * index / size * PART_ELEMENTS;
+    *end = lines * (index + 1) / size * PART_ELEMENTS;
+    *begin = *begin < elements ? *begin : elements;
+    *end = *end < elements ? *end : elements;
+}
+
+/* ---- the collectives ---- */
+
 void comm_all_reduce(struct comm *comm, struct queue *queue, int32_t group, float *buffer, int64_t elements, enum comm_op op)
 {
+    ASSERT(elements >= 0);
     if (alone(comm, group))
         return;
-    enum operation operation = op == COMM_SUM ? ALL_REDUCE_SUM : ALL_REDUCE_MAX;
-    struct visit visit = enter(comm, queue, group, operation, buffer, elements);
-    int64_t begin, end;
-    part_of(elements, visit.size, visit.index, &begin, &end);
-    reduce(&visit, begin, end, operation, 0, visit.size);
-    leave(queue, &visit);
+    struct visit visit = enter(comm, queue, group, op == COMM_SUM ? ALL_REDUCE_SUM : ALL_REDUCE_MAX, buffer, elements * (int64_t)sizeof(float));
+    if (visit.small) {
+        reduce(queue, (struct reduction){ .visit = &visit, .begin = 0, .end = elements, .to = &buffer, .writes = 1 });
+    } else {
+        float *to[visit.size];
+        for (int32_t m = 0; m < visit.size; m++)
+            to[m] = shown_by(&visit, m);
+        struct reduction r = { .visit = &visit, .to = to, .writes = visit.size };
+        part_of(elements, visit.size, visit.index, &r.begin, &r.end);
+        reduce(queue, r);
+    }
+    leave(comm, queue, group, &visit);
 }
 
 void comm_reduce_scatter(struct comm *comm, struct queue *queue, int32_t group, float *buffer, int64_t elements)
 {
+    ASSERT(elements >= 0);
     if (alone(comm, group))
         return;
-    struct visit visit = enter(comm, queue, group, REDUCE_SCATTER, buffer, elements);
-    reduce(&visit, visit.index * elements, (visit.index + 1) * elements, REDUCE_SCATTER, visit.index, 1);
-    leave(queue, &visit);
+    int32_t size = comm->groups[group].size;
+    struct visit visit = enter(comm, queue, group, REDUCE_SCATTER, buffer, size * elements * (int64_t)sizeof(float));
+    reduce(queue, (struct reduction){ .visit = &visit, .begin = visit.index * elements, .end = (visit.index + 1) * elements, .to = &buffer, .writes = 1 });
+    leave(comm, queue, group, &visit);
 }
 
 void comm_all_gather(struct comm *comm, struct queue *queue, int32_t group, float *buffer, int64_t elements)
 {
+    ASSERT(elements >= 0);
     if (alone(comm, group))
         return;
-    struct visit visit = enter(comm, queue, group, ALL_GATHER, buffer, elements);
+    int64_t bytes = elements * (int64_t)sizeof(float);
+    struct visit visit = enter(comm, queue, group, ALL_GATHER, buffer + comm->visits[group].index * elements, bytes);
     for (int32_t m = 0; m < visit.size; m++)
         if (m != visit.index)
-            memcpy(buffer + m * elements, (const float *)visit.member[m].buffer + m * elements, (size_t)elements * sizeof(float));
-    leave(queue, &visit);
+            comm_copy(queue, buffer + m * elements, shown_by(&visit, m), bytes);
+    leave(comm, queue, group, &visit);
 }
 
 void comm_gather_records(struct comm *comm, struct queue *queue, int32_t group, void *all, const void *mine, int64_t bytes)
 {
     ASSERT(bytes > 0 && bytes <= COMM_RECORD_BYTES);
-    uint8_t copy[COMM_RECORD_BYTES];       /* shown to the others, so it must be writable in type only */
+    _Static_assert((int)COMM_RECORD_BYTES <= (int)SMALL_BYTES, "records are shown as copies");
+    if (alone(comm, group)) {
+        memmove(all, mine, (size_t)bytes);
+        return;
+    }
+    uint8_t copy[COMM_RECORD_BYTES];       /* mine may lie in all */
     memcpy(copy, mine, (size_t)bytes);
     struct visit visit = enter(comm, queue, group, GATHER_RECORDS, copy, bytes);
     for (int32_t m = 0; m < visit.size; m++)
-        memcpy((uint8_t *)all + m * bytes, visit.member[m].buffer, (size_t)bytes);
-    leave(queue, &visit);
+        memcpy((uint8_t *)all + m * bytes, shown_by(&visit, m), (size_t)bytes);
+    leave(comm, queue, group, &visit);
 }
 
 void comm_barrier(struct comm *comm, struct queue *queue, int32_t group)
@@ -246,41 +345,5 @@ void comm_barrier(struct comm *comm, struct queue *queue, int32_t group)
     if (alone(comm, group))
         return;
     struct visit visit = enter(comm, queue, group, BARRIER, NULL, 0);
-    leave(queue, &visit);
-}
-
-static struct channel *channel_at(const struct comm *comm, int32_t channel, int64_t bytes)
-{
-    ASSERT(channel >= 0 && channel < comm->channels_count);
-    ASSERT(bytes >= 0 && bytes <= comm->channels[channel].slot_bytes);
-    ASSERT(slots[channel].slot != NULL);
-    return &slots[channel];
-}
-
-void comm_send(struct comm *comm, struct queue *queue, int32_t channel, const void *buffer, int64_t bytes)
-{
-    struct channel *to = channel_at(comm, channel, bytes);
-    const struct comm_channel *shape = &comm->channels[channel];
-    ASSERT(shape->from == comm->rank);
-    int64_t begin = queue_begin(queue), wait = queue_begin(queue);
-    uint32_t message = atomic_load_explicit(&to->sent.value, memory_order_relaxed);
-    signal_wait(&to->received, message - (uint32_t)shape->slots + 1);
-    queue_end(queue, TIME_WAIT, wait);
-    memcpy(to->slot + (int64_t)(message % (uint32_t)shape->slots) * shape->slot_bytes, buffer, (size_t)bytes);
-    signal_raise(&to->sent, message + 1);
-    queue_end(queue, TIME_COMM, begin);
-}
-
-void comm_receive(struct comm *comm, struct queue *queue, int32_t channel, void *buffer, int64_t bytes)
-{
-    struct channel *from = channel_at(comm, channel, bytes);
-    const struct comm_channel *shape = &comm->channels[channel];
-    ASSERT(shape->to == comm->rank);
-    int64_t begin = queue_begin(queue), wait = queue_begin(queue);
-    uint32_t message = atomic_load_explicit(&from->received.value, memory_order_relaxed);
-    signal_wait(&from->sent, message + 1);
-    queue_end(queue, TIME_WAIT, wait);
-    memcpy(buffer, from->slot + (int64_t)(message % (uint32_t)shape->slots) * shape->slot_bytes, (size_t)bytes);
-    signal_raise(&from->received, message + 1);
-    queue_end(queue, TIME_COMM, begin);
+    leave(comm, queue, group, &visit);
 }

@@ -1,8 +1,9 @@
 /* team.c: the threads of one rank (platform.h). Opened at boot; runs in the steady state.
  *
- * (1) The thread that opened the team takes tasks too. (2) A run is announced by a generation number; tasks are taken from one counter.
+ * (1) The thread that opened the team takes tasks too, and a run ends when its tasks are done: a helper that the kernel has not woken yet is not
+ *     waited for, it finds nothing left or a task of a later run.
+ * (2) While a thread has a task that it has not reported, the run cannot end: what the run's opener wrote stays as it is.
  * (3) Which thread runs which task is left open: tasks are independent, and their number and extent never depend on threads. */
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,16 +16,18 @@
 struct team {
     int32_t threads;
     pthread_t thread[TEAM_THREADS_MOST];
+    atomic_bool closing;
+    /* Of the current run; written by the opener while no task is out (2). */
     void (*task)(void *argument, int64_t index);
     void *argument;
     int64_t tasks;
-    /* Each counter that several threads write has a cache line of its own. */
-    struct signal generation;                         /* raised by one a run */
-    struct signal done;                               /* raised to the generation by the helper that finishes it last */
-    _Alignas(64) atomic_int_fast64_t next;
-    _Alignas(64) atomic_int_fast32_t busy;            /* helpers that have not finished this run */
-    uint32_t run;                                     /* the opener's copy of generation */
-    bool closing;
+    uint32_t run;
+    bool running;
+    /* Each that several threads write has cache lines of its own. */
+    struct signal begun;                           /* raised to the run's number when it begins */
+    struct signal ended;                           /* raised to it by the helper that reports the last task */
+    _Alignas(64) atomic_int_fast64_t untaken;      /* tasks that nobody has taken; below zero when threads found none */
+    _Alignas(64) atomic_int_fast64_t reported;     /* tasks done and reported */
 };
 
 static _Thread_local void *scratch;
@@ -39,14 +42,24 @@ static bool scratch_reserve(void)
     return scratch != NULL;
 }
 
-static void take_tasks(struct team *team)
+/* Runs tasks until none is left untaken. Returns how many. The first pins the run (2): all are of the same run. */
+static int64_t take_tasks(struct team *team)
 {
-    for (;;) {
-        int64_t index = atomic_fetch_add_explicit(&team->next, 1, memory_order_relaxed);
-        if (index >= team->tasks)
-            return;
-        team->task(team->argument, index);
+    int64_t did = 0, untaken;
+    while ((untaken = atomic_fetch_sub_explicit(&team->untaken, 1, memory_order_acquire)) > 0) {
+        team->task(team->argument, team->tasks - untaken);
+        did++;
     }
+    return did;
+}
+
+/* True for the one thread whose report is the run's last; a thread without a task has nothing to report. */
+static bool report(struct team *team, int64_t did)
+{
+    if (did == 0)
+        return false;
+    int64_t tasks = team->tasks;
+    return atomic_fetch_add_explicit(&team->reported, did, memory_order_acq_rel) + did == tasks;
 }
 
 static void *help(void *argument)
@@ -54,40 +67,45 @@ static void *help(void *argument)
     struct team *team = argument;
     bool ready = scratch_reserve();
     ASSERT(ready);
-    for (uint32_t run = 1;; run++) {
-        signal_wait(&team->generation, run);
-        if (team->closing)
-            return NULL;
-        take_tasks(team);
-        if (atomic_fetch_sub(&team->busy, 1) == 1)
-            signal_raise(&team->done, run);
+    for (uint32_t seen = 0;;) {
+        seen = signal_wait(&team->begun, seen + 1);
+        if (atomic_load(&team->closing))
+            break;
+        int64_t did = take_tasks(team);
+        uint32_t run = did > 0 ? team->run : 0;
+        if (report(team, did))
+            signal_raise(&team->ended, run);
     }
+    munmap(scratch, TEAM_SCRATCH_BYTES);
+    return NULL;
 }
 
 BOOT enum status team_open(struct team **team, int32_t threads)
 {
     ASSERT(threads >= 1 && threads <= TEAM_THREADS_MOST);
-    struct team *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
+    struct team *t = aligned_alloc(64, sizeof *t);
     if (t == NULL || !scratch_reserve())
         return fail(E_AGAIN, "team of %d threads: out of memory", threads);
     memset(t, 0, sizeof *t);
     t->threads = threads;
+    wait_add_threads(threads - 1);
     for (int32_t i = 1; i < threads; i++) {
         int error = pthread_create(&t->thread[i], NULL, help, t);
         if (error != 0)
             return fail(E_AGAIN, "team: thread %d of %d: %s", i + 1, threads, strerror(error));
     }
-    wait_add_threads(threads - 1);
     *team = t;
     return OK;
 }
 
 void team_close(struct team *team)
 {
-    team->closing = true;
-    signal_raise(&team->generation, team->run + 1);
+    ASSERT(!team->running);
+    atomic_store(&team->closing, true);
+    signal_raise(&team->begun, team->run + 1);
     for (int32_t i = 1; i < team->threads; i++)
         pthread_join(team->thread[i], NULL);
+    wait_add_threads(1 - team->threads);
     free(team);
 }
 
@@ -103,14 +121,18 @@ void team_run(struct team *team, int64_t tasks, void (*task)(void *argument, int
             task(argument, index);
         return;
     }
+    ASSERT(!team->running);    /* a task that starts a run of its own team would wait for itself */
+    team->running = true;
     team->task = task;
     team->argument = argument;
     team->tasks = tasks;
-    atomic_store_explicit(&team->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&team->busy, team->threads - 1, memory_order_relaxed);
-    signal_raise(&team->generation, ++team->run);
-    take_tasks(team);
-    signal_wait(&team->done, team->run);
+    team->run++;
+    atomic_store_explicit(&team->reported, 0, memory_order_relaxed);
+    atomic_store_explicit(&team->untaken, tasks, memory_order_release);
+    signal_raise(&team->begun, team->run);
+    if (!report(team, take_tasks(team)))
+        signal_wait(&team->ended, team->run);
+    team->running = false;
 }
 
 void *team_scratch(void)

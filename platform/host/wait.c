@@ -21,25 +21,27 @@ void wait_add_threads(int32_t count)
     atomic_store(&spins, all > available ? SPINS_CROWDED : SPINS);
 }
 
-static bool reached(struct signal *signal, uint32_t value)
+/* Compared modulo 2^32. */
+static bool reached(uint32_t seen, uint32_t value)
 {
-    return (int32_t)(atomic_load_explicit(&signal->value, memory_order_acquire) - value) >= 0;
+    return (int32_t)(seen - value) >= 0;
 }
 
-void signal_wait(struct signal *signal, uint32_t value)
+uint32_t signal_wait(struct signal *signal, uint32_t value)
 {
+    uint32_t seen;
     for (int32_t spin = atomic_load_explicit(&spins, memory_order_relaxed); spin > 0; spin--) {
-        if (reached(signal, value))
-            return;
+        if (reached(seen = atomic_load_explicit(&signal->value, memory_order_acquire), value))
+            return seen;
         __builtin_ia32_pause();
     }
     /* A raiser looks for sleepers after it has written the value, a sleeper for the value after it has counted itself: one of the two sees the
      * other, and the kernel compares the value once more before it sleeps. */
     atomic_fetch_add(&signal->sleepers, 1);
-    uint32_t seen;
-    while ((int32_t)((seen = atomic_load(&signal->value)) - value) < 0)
+    while (!reached(seen = atomic_load(&signal->value), value))
         syscall(SYS_futex, &signal->value, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
     atomic_fetch_sub(&signal->sleepers, 1);
+    return seen;
 }
 
 void signal_raise(struct signal *signal, uint32_t value)

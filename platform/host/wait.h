@@ -13,11 +13,12 @@ struct signal {
     _Atomic uint32_t sleepers;
 };
 
-/* Waits until the signal has reached value (compared modulo 2^32, so a count may wrap). What the raiser wrote before is seen afterwards. */
-void signal_wait(struct signal *signal, uint32_t value);
+/* Waits until the signal has reached value (compared modulo 2^32, so a count may wrap). What the raiser wrote before is seen afterwards. Returns
+ * what the signal has risen to. */
+uint32_t signal_wait(struct signal *signal, uint32_t value);
 void signal_raise(struct signal *signal, uint32_t value);
 
-/* Counts threads of this process that wait with signals; called as they start. BOOT. */
+/* Counts threads of this process that wait with signals: called as they start, and with a negative count when they have ended. */
 void wait_add_threads(int32_t threads);
 
 #endif
