@@ -50,5 +50,6 @@ enum status ranks_run(int32_t ranks, enum status (*body)(int32_t rank, void *arg
         if (status == OK)
             status = life[rank].status;
     }
+    free(life);
     return status;
 }

@@ -6,6 +6,8 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 
 extern char __start_boot_text[], __stop_boot_text[];
 
@@ -51,27 +53,31 @@ static const struct biting {
     const char *name;
     void (*call)(void);
     const char *line;    /* NULL: the call is allowed */
+    bool by_libc;        /* the C library calls the heap: seen only where it is linked statically, as in the image */
 } biting[] = {
-    { "malloc", call_malloc, "bug: malloc after SEAL: the heap is closed" },
-    { "calloc", call_calloc, "bug: calloc after SEAL: the heap is closed" },
-    { "realloc", call_realloc, "bug: realloc after SEAL: the heap is closed" },
-    { "free", call_free, "bug: free after SEAL: the heap is closed" },
-    { "aligned_alloc", call_aligned_alloc, "bug: aligned_alloc after SEAL: the heap is closed" },
-    { "memalign", call_memalign, "bug: memalign after SEAL: the heap is closed" },
-    { "posix_memalign", call_posix_memalign, "bug: posix_memalign after SEAL: the heap is closed" },
-    { "valloc", call_valloc, "bug: valloc after SEAL: the heap is closed" },
-    { "pvalloc", call_pvalloc, "bug: pvalloc after SEAL: the heap is closed" },
-    { "fopen", call_fopen, "bug: malloc after SEAL: the heap is closed" },
-    { "strdup", call_strdup, "bug: malloc after SEAL: the heap is closed" },
-    { "asprintf", call_asprintf, "bug: malloc after SEAL: the heap is closed" },
-    { "a boot function", call_boot, "bug: a boot function was called after SEAL" },
-    { "free of nothing", call_free_of_null, NULL },
-    { "no call", call_nothing, NULL },
+    { "malloc", call_malloc, "bug: malloc after SEAL: the heap is closed", false },
+    { "calloc", call_calloc, "bug: calloc after SEAL: the heap is closed", false },
+    { "realloc", call_realloc, "bug: realloc after SEAL: the heap is closed", false },
+    { "free", call_free, "bug: free after SEAL: the heap is closed", false },
+    { "aligned_alloc", call_aligned_alloc, "bug: aligned_alloc after SEAL: the heap is closed", false },
+    { "memalign", call_memalign, "bug: memalign after SEAL: the heap is closed", false },
+    { "posix_memalign", call_posix_memalign, "bug: posix_memalign after SEAL: the heap is closed", false },
+    { "valloc", call_valloc, "bug: valloc after SEAL: the heap is closed", false },
+    { "pvalloc", call_pvalloc, "bug: pvalloc after SEAL: the heap is closed", false },
+    { "fopen", call_fopen, "bug: malloc after SEAL: the heap is closed", true },
+    { "strdup", call_strdup, "bug: malloc after SEAL: the heap is closed", true },
+    { "asprintf", call_asprintf, "bug: malloc after SEAL: the heap is closed", true },
+    { "a boot function", call_boot, "bug: a boot function was called after SEAL", false },
+    { "free of nothing", call_free_of_null, NULL, false },
+    { "no call", call_nothing, NULL, false },
 };
 
 TEST(the_seal_bites)
 {
+    bool linked_statically = getauxval(AT_BASE) == 0;    /* no dynamic loader */
     for (int i = 0; i < ELEMENTS_OF(biting); i++) {
+        if (biting[i].by_libc && !linked_statically)
+            continue;
         void (*call)(void) = biting[i].call;
         struct child child = child_run(seal_and, &call);
         int right = biting[i].line != NULL ? E_SOFTWARE : 0;
@@ -108,10 +114,13 @@ static void be_shot_after_seal(void *argument)
 TEST(a_fault_elsewhere_keeps_its_usual_end)
 {
     signal(SIGSEGV, SIG_DFL);
-    struct child child = child_run(segfault_after_seal, NULL);
+    void *fence = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT(fence != MAP_FAILED);
+    struct child child = child_run(segfault_after_seal, fence);
     EXPECT_EQ(child.status, 128 + SIGSEGV);
     EXPECT_TEXT(child.said, "");
     EXPECT_EQ(child_run(be_shot_after_seal, NULL).status, 128 + SIGSEGV);
+    munmap(fence, 1);
 }
 
 static void seal_unseal_and_go_on(void *argument)
