@@ -26,8 +26,8 @@ BOOT static int64_t number_after(const char *path, const char *key)
     size_t length = strlen(key);
     FILE *file = fopen(path, "re");
     while (file != NULL && number < 0 && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, key, length) == 0 && (length == 0 || line[length] == ' ') && sscanf(line + length, "%lld", &number) != 1)
-            number = -1;
+        if (strncmp(line, key, length) != 0 || sscanf(line + length, "%lld", &number) != 1)
+            number = -1;    /* another line, or one whose key goes on */
     if (file != NULL)
         fclose(file);
     return number;

@@ -3,6 +3,7 @@
 #include "platform/platform.h"
 #include "test/test.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -74,6 +75,43 @@ TEST(what_a_run_wrote_is_seen_by_the_next)
         }
         for (int i = 0; i < CELLS; i++)
             EXPECT_EQ(cell[8 * i], runs);
+        team_close(team);
+    }
+}
+
+struct crossing {
+    pthread_t opener;
+    _Atomic int32_t helping;
+    int32_t done[8];
+};
+
+/* The opener keeps its first task until a helper has one, and the helper's takes longer than all that the opener has left. */
+static void cross(void *argument, int64_t index)
+{
+    struct crossing *crossing = argument;
+    if (!pthread_equal(pthread_self(), crossing->opener)) {
+        atomic_store(&crossing->helping, 1);
+        usleep(2000);
+    }
+    while (!atomic_load(&crossing->helping))
+        sched_yield();
+    crossing->done[index] = 1;
+}
+
+TEST(a_run_ends_when_its_last_task_is_done)
+{
+    for (int s = 1; s < ELEMENTS_OF(team_sizes); s++) {
+        struct team *team;
+        EXPECT_EQ(team_open(&team, team_sizes[s]), OK);
+        test_stop_if_failed();
+        for (int repeat = 0; repeat < 10; repeat++) {
+            struct crossing crossing = { .opener = pthread_self() };
+            int64_t tasks = 2 + repeat % 7, done = 0;
+            team_run(team, tasks, cross, &crossing);
+            for (int64_t t = 0; t < tasks; t++)
+                done += crossing.done[t];
+            EXPECT_EQ(done, tasks);
+        }
         team_close(team);
     }
 }
