@@ -51,7 +51,7 @@ struct tensor_plan {
     int64_t offset_bytes;        /* out: from the start of the file */
 };
 /* Renders the 8-byte length and the JSON header, padded with spaces so that data start at a multiple of 64, with __metadata__ {"format":"pt"}; fills
- * offset_bytes. Returns the header's bytes, or -1 if room is too small. file_bytes gets the whole file's size. Allocates nothing. */
+ * offset_bytes. Returns the header's bytes, or -1 if room is not greater. file_bytes gets the whole file's size. Allocates nothing. */
 int64_t safetensors_header(char *header, int64_t room, struct tensor_plan *plan, int64_t count, int64_t *file_bytes);
 
 #endif

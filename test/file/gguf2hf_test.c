@@ -9,7 +9,7 @@
 #include "file/tensors.h"
 #include "test/file/hostile.h"
 
-enum { HIDDEN = 32, VOCABULARY = 7, VALUES_MOST = 40 };
+enum { HIDDEN = 32, VOCABULARY = 8, VALUES_MOST = 40 };
 
 /* ---- a file as a list of values; a case replaces one of them, or takes it away ---- */
 
@@ -21,8 +21,8 @@ struct value {
     const char *const *texts;    /* an array, NULL at its end; of numbers where type is GGUF_I32 */
 };
 
-static const char *const tokens[] = { "a", "b", "ab", "\xc4\xa0", "<|x|>", "<u>", "[PAD]", NULL }, *const merges[] = { "a b", NULL };
-static const char *const types[] = { "1", "1", "1", "1", "3", "4", "5", NULL };
+static const char *const tokens[] = { "a", "b", "ab", "\xc4\xa0", "<|x|>", "<u>", "[PAD]", "ac", NULL }, *const merges[] = { "a b", NULL };
+static const char *const types[] = { "1", "1", "1", "1", "3", "4", "5", "1", NULL };
 
 static const struct value good[] = {
     { .key = "general.architecture", .type = GGUF_TEXT, .text = "llama" },
@@ -33,7 +33,7 @@ static const struct value good[] = {
     { .key = "llama.attention.head_count", .type = GGUF_U32, .number = 4 },
     { .key = "llama.attention.head_count_kv", .type = GGUF_U16, .number = 2 },
     { .key = "llama.rope.dimension_count", .type = GGUF_U32, .number = 8 },
-    { .key = "llama.rope.freq_base", .type = GGUF_F32, .number = 500000000 },
+    { .key = "llama.rope.freq_base", .type = GGUF_F32, .number = 123456000 },
     { .key = "llama.attention.layer_norm_rms_epsilon", .type = GGUF_F32, .number = 1 },
     { .key = "tokenizer.ggml.model", .type = GGUF_TEXT, .text = "gpt2" },
     { .key = "tokenizer.ggml.pre", .type = GGUF_TEXT, .text = "smollm" },
@@ -153,7 +153,7 @@ TEST(a_folder_says_what_the_file_says)
         EXPECT_EQ(hfconfig_read(&config, out, false), OK);
         const struct model_shape *s = &config.shape;
         EXPECT(s->hidden == HIDDEN && s->layers == 1 && s->heads == 4 && s->kv_heads == 2 && s->head_dim == 8 && s->intermediate == 48);
-        EXPECT(s->vocabulary == VOCABULARY && s->positions == 64 && s->tied && s->norm_epsilon == 1e-3 && s->rope_theta == 500000.0);
+        EXPECT(s->vocabulary == VOCABULARY && s->positions == 64 && s->tied && s->norm_epsilon == 1e-3 && s->rope_theta == 123456.0);
 
         struct tensors tensors;
         float seen[VOCABULARY * HIDDEN];
@@ -166,7 +166,7 @@ TEST(a_folder_says_what_the_file_says)
         tensors_close(&tensors);
     }
     json_t *root = read_json(out, "tokenizer.json"), *model = json_object_get(root, "model");
-    expect_json(json_object_get(model, "vocab"), "{\"a\":0,\"b\":1,\"ab\":2,\"\xc4\xa0\":3,\"<|x|>\":4,\"<u>\":5}");
+    expect_json(json_object_get(model, "vocab"), "{\"a\":0,\"b\":1,\"ab\":2,\"\xc4\xa0\":3,\"<|x|>\":4,\"<u>\":5,\"ac\":7}");
     expect_json(json_object_get(model, "merges"), "[\"a b\"]");
     expect_json(json_object_get(root, "added_tokens"),
                 "[{\"id\":4,\"content\":\"<|x|>\",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true},"
@@ -228,8 +228,8 @@ static enum status convert(const char *path)
     return gguf2hf(path, out, TENSOR_BF16);
 }
 
-static const char *const token_twice[] = { "a", "b", "ab", "a", "<|x|>", "<u>", "[PAD]", NULL }, *const few_types[] = { "1", "1", NULL };
-static const char *const bad_utf8[] = { "a", "b", "ab", "\xff", "<|x|>", "<u>", "[PAD]", NULL }, *const empty_token[] = { "a", "b", "ab", "", "x", "y", "z", NULL };
+static const char *const token_twice[] = { "a", "b", "ab", "a", "<|x|>", "<u>", "[PAD]", "ac", NULL }, *const few_types[] = { "1", "1", NULL };
+static const char *const bad_utf8[] = { "a", "b", "ab", "\xff", "<|x|>", "<u>", "[PAD]", "ac", NULL }, *const empty_token[] = { "a", "b", "ab", "", "x", "y", "z", "u", NULL };
 static const char *const merge_unknown[] = { "a c", NULL }, *const merge_product[] = { "b a", NULL }, *const merge_one[] = { "ab", NULL };
 static const char *const merge_empty[] = { " a", NULL };
 

@@ -131,6 +131,7 @@ static const struct wrong cases[] = {
     { "B2 tensors 2^32", "tensors", UINT64_C(1) << 32, "says 4294967296 tensors" },
     { "B2 tensors 2^61", "tensors", UINT64_C(1) << 61, "says 2305843009213693952 tensors" },
     { "B2 tensors 2^63", "tensors", UINT64_C(1) << 63, "says 9223372036854775808 tensors" },
+    { "B2 tensors 30000", "tensors", 30000, "says 30000 tensors" },
     { "B2 values 2^32", "values", UINT64_C(1) << 32, "4294967296 values" },
     { "B2 values 2^61", "values", UINT64_C(1) << 61, "2305843009213693952 values" },
     { "B2 values 2^63", "values", UINT64_C(1) << 63, "9223372036854775808 values" },
@@ -196,10 +197,21 @@ TEST(sizes_that_lie_in_small_files_cost_nothing)
     bytes_text(&bytes, "GGUF");
     bytes_number(&bytes, 3, 4);
     bytes_number(&bytes, 0, 8);
-    bytes_number(&bytes, 82595524, 8);
+    bytes_number(&bytes, 82595523, 8);
     const char *path = bytes_write(&bytes, folder, "model.gguf");
     EXPECT(truncate(path, 1 << 30) == 0);
-    hostile_expect("B2 sparse", open_all, path, E_DATA, "82595524 values");
+    hostile_expect("B2 sparse", open_all, path, E_DATA, "82595523 values");
+}
+
+TEST(a_folder_holds_one_gguf_file)
+{
+    const char *folder = test_folder(), *path = made(folder, &none, two, 2);
+    char other[512];
+    snprintf(other, sizeof other, "%s/other.gguf", folder);
+    hostile_expect("one", open_all, folder, OK, NULL);
+    EXPECT(symlink(path, other) == 0);
+    hostile_expect("two", open_all, folder, E_READ, "not exactly one *.gguf");
+    hostile_expect("one of them", open_all, other, OK, NULL);
 }
 
 TEST(architecture_and_heads_must_be_known)
@@ -457,4 +469,10 @@ TEST(values_are_found_by_their_keys)
     EXPECT(gguf_is(gguf_next_text(&at), ""));
     EXPECT_EQ(gguf_element(gguf_find(&gguf, "list"), 1), 0);
     gguf_close(&gguf);
+
+    static const uint8_t stored[] = { 7, 0, 0, 0, 0xfb, 0xff, 0xff, 0xff };
+    struct gguf_value numbers = { .type = GGUF_I32, .array = true, .count = 2, .data = stored };
+    EXPECT(gguf_element(&numbers, 0) == 7 && gguf_element(&numbers, 1) == -5);
+    numbers.type = GGUF_U32;
+    EXPECT_EQ(gguf_element(&numbers, 1), 4294967291);
 }

@@ -128,6 +128,7 @@ static const struct {
     { "I14 model_type", "{\"model_type\":\"gemma2\"}", E_DATA, "\"model_type\" is \"gemma2\"; \"llama\", \"mistral\", \"qwen2\" and \"qwen3\"" },
     { "I14 no model_type", "{\"model_type\":\"-\"}", E_DATA, "\"model_type\" is absent" },
     { "I14 architecture", "{\"architectures\":[\"LlamaForSequenceClassification\"]}", E_DATA, "\"architectures\" is [\"LlamaForSequenceClassification\"]" },
+    { "I14 two architectures", "{\"architectures\":[\"LlamaForCausalLM\",\"X\"]}", E_DATA, "\"architectures\" is [\"LlamaForCausalLM\",\"X\"]" },
     { "I14 no architecture", "{\"architectures\":\"-\"}", OK, NULL },
     { "I14 llama window", "{\"sliding_window\":128}", E_DATA, "\"sliding_window\" is 128; this family has none" },
     { "I14 rms_norm_eps", "{\"rms_norm_eps\":\"-\"}", OK, "no \"rms_norm_eps\": the family's default, 1e-06" },
