@@ -29,7 +29,7 @@ WARNINGS  = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototy
 BLAS      = /usr/lib/x86_64-linux-gnu/openblas-serial
 INCLUDES  = -I. -Isrc -I/usr/include/x86_64-linux-gnu/openblas-serial
 OPTIMISE ?= -O3
-CFLAGS    = -std=c11 -D_GNU_SOURCE -g1 $(OPTIMISE) -march=x86-64-v3 -fno-math-errno -pthread $(WARNINGS) $(INCLUDES) -ffile-prefix-map=$(CURDIR)=. $(EXTRA_CFLAGS)
+CFLAGS    = -std=c11 -D_GNU_SOURCE -g1 $(OPTIMISE) -march=x86-64-v3 -fno-math-errno -pthread $(WARNINGS) $(INCLUDES) '-ffile-prefix-map=$(CURDIR)=.' $(EXTRA_CFLAGS)
 # OpenBLAS gets its working memory from kernels/host/blas.c, which says why.
 LDFLAGS   = -static -pthread -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(EXTRA_LDFLAGS)
 LIBS      = -Wl,--start-group $(LIBRARY) $(BLAS)/libopenblas.a -Wl,--end-group -ljansson -lconfig -lpcre2-8 -lutf8proc -lxxhash -lm
@@ -147,6 +147,7 @@ image: $(IMAGE_DIR)/verified
 	@echo "$(IMAGE_DIR)/tables.c is made and checked. The image for a CUDA board is not part of this version: no binary was linked."
 else
 image: $(IMAGE_DIR)/manifest.json
+	@echo "image: $(IMAGE_DIR)/nocturne"
 endif
 
 ## size: the memory map of BOARD=.. LAYOUT=.. MODEL=..: each stage, by kind, against the device
