@@ -1,8 +1,9 @@
 /* matmul.c: matrix products, cut into tiles that OpenBLAS computes, one call a tile (kernels.h). Steady.
  *
  * (1) The grid of tiles follows from the shape alone. (2) The inner dimension is never cut, so an element is one sum in OpenBLAS's own order.
- * (3) Tiles are few and large: OpenBLAS packs both operands anew in each call. Measured for 512 rows of a 135M-parameter model on two
- *     threads, of the sgemm ceiling: 2 tiles 0.96 to 1.0, 8 tiles 0.85 to 0.93, 64 tiles 0.4 to 0.8.
+ * (3) Tiles are large: OpenBLAS packs both operands anew in each call. Measured for 512 rows of a 135M-parameter model, in processor time of
+ *     the whole against the parts: 2 tiles 0.97 to 0.98, 4 tiles 0.95 to 0.98, 8 tiles 0.90 to 0.95, 16 tiles 0.75 to 0.93. The result's columns are
+ *     cut rather than rows of activations, and rows of a weight's gradient rather than its columns: the other operand of those is read once.
  * (4) Small tiles never reach OpenBLAS: on processors with AVX-512 it has kernels for them that call malloc, and whose results varied between
  *     runs. Its limit is 10^6 multiplications. */
 #include <cblas.h>
@@ -12,7 +13,7 @@
 
 #undef I      /* complex.h, through cblas.h */
 
-enum { TILE_MOST = 768, TILE_LEAST = 64, ROWS_MOST = 512, ROWS_OF_INPUT_MOST = 256, GRAIN = 16, SUM_COLUMNS = 256, SMALL_MULTIPLICATIONS = 1000000 };
+enum { TILE = 288, TILE_LEAST = 64, LONG_TILE = 768, LONG = 8 * LONG_TILE, ROWS_MOST = 512, GRAIN = 16, SUM_COLUMNS = 256, SMALL_MULTIPLICATIONS = 1000000 };
 _Static_assert(SMALL_MULTIPLICATIONS * sizeof(float) <= TEAM_SCRATCH_BYTES, "a turned operand of a small product fits into the scratch");
 
 enum form { FORWARD, BACKWARD_INPUT, BACKWARD_WEIGHT };
@@ -27,11 +28,18 @@ struct product {
     float beta;
 };
 
-/* An even number of tiles of at most `most`, two at least where they do not become smaller than TILE_LEAST: two threads share evenly. */
-static int64_t tiles(int64_t count, int64_t most)
+/* Into how many tiles the side of the result that is cut finely goes: an even number, so that two threads share evenly, of about TILE each, or
+ * LONG_TILE where there are many anyway. */
+static int64_t fine(int64_t count)
 {
-    int64_t pairs = (count + 2 * most - 1) / (2 * most);
-    return count < 2 * TILE_LEAST ? 1 : 2 * pairs;
+    int64_t most = count < LONG ? TILE : LONG_TILE, pairs = (count + most) / (2 * most);
+    return count < 2 * TILE_LEAST ? 1 : pairs < 1 ? 2 : 2 * pairs;
+}
+
+/* And the other side. */
+static int64_t coarse(int64_t count, int64_t most)
+{
+    return (count + most - 1) / most;
 }
 
 /* The tile of y before its product: the bias, on top of what is there if beta is 1. OpenBLAS would otherwise write zeros there. */
@@ -120,8 +128,8 @@ void matmul_forward(struct queue *queue, real *y, const real *x, const real *w, 
                     bool accumulate)
 {
     struct product p = { .form = FORWARD, .x = (float *)(uintptr_t)x, .y = y, .w = (float *)(uintptr_t)w, .bias = bias,
-                         .rows = rows, .out = out, .in = in, .tiles_down = (rows + ROWS_MOST - 1) / ROWS_MOST,
-                         .tiles_across = tiles(out, TILE_MOST), .beta = accumulate ? 1.0f : 0.0f };
+                         .rows = rows, .out = out, .in = in, .tiles_down = coarse(rows, ROWS_MOST), .tiles_across = fine(out),
+                         .beta = accumulate ? 1.0f : 0.0f };
     run(queue, &p);
 }
 
@@ -129,7 +137,7 @@ void matmul_backward_input(struct queue *queue, real *dx, const real *dy, const 
                            bool accumulate)
 {
     struct product p = { .form = BACKWARD_INPUT, .x = dx, .y = (float *)(uintptr_t)dy, .w = (float *)(uintptr_t)w, .rows = rows, .out = out,
-                         .in = in, .tiles_down = tiles(rows, ROWS_OF_INPUT_MOST), .tiles_across = 1, .beta = accumulate ? 1.0f : 0.0f };
+                         .in = in, .tiles_down = coarse(rows, ROWS_MOST), .tiles_across = fine(in), .beta = accumulate ? 1.0f : 0.0f };
     run(queue, &p);
 }
 
@@ -152,7 +160,7 @@ void matmul_backward_weight(struct queue *queue, float *dw, float *dbias, const 
                             int64_t in)
 {
     struct product p = { .form = BACKWARD_WEIGHT, .x = (float *)(uintptr_t)x, .y = (float *)(uintptr_t)dy, .w = dw, .rows = rows, .out = out,
-                         .in = in, .tiles_down = tiles(out, TILE_MOST), .tiles_across = 1, .beta = 1.0f };
+                         .in = in, .tiles_down = fine(out), .tiles_across = coarse(in, LONG_TILE), .beta = 1.0f };
     run(queue, &p);
     if (dbias == NULL)
         return;

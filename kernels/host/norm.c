@@ -2,6 +2,7 @@
  *
  * (1) A block of 64 elements becomes one fp64 number in a fixed order; from there on only whole numbers are added. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/host/simd.h"
 #include "kernels/kernels.h"
@@ -9,6 +10,7 @@
 enum { BLOCKS_A_TASK = 512, TASKS_AT_ONCE = 1024 };
 
 #define UNIT  0x1p70     /* units of 2^-70 in one */
+enum { UNIT_EXPONENT = 70 };
 #define LARGE 0x1p46     /* a block above this is beyond any gradient worth a step; 2^12 such blocks fit into 128 bits */
 
 typedef unsigned __int128 whole;
@@ -19,21 +21,39 @@ struct squares {
     struct exact_sum part[TASKS_AT_ONCE];
 };
 
-/* Products are exact in fp64; four lanes, each in index order, then the lanes in pairs. */
+/* Products are exact in fp64; sixteen sums, each in index order, then in pairs. */
+static double whole_block(const float *x)
+{
+    __m256d sum[4] = { _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd(), _mm256_setzero_pd() };
+    for (int i = 0; i < EXACT_SUM_BLOCK_ELEMENTS; i += 16)
+        for (int k = 0; k < 4; k++) {
+            __m256d four = _mm256_cvtps_pd(_mm_loadu_ps(x + i + 4 * k));
+            sum[k] = _mm256_fmadd_pd(four, four, sum[k]);
+        }
+    __m256d all = _mm256_add_pd(_mm256_add_pd(sum[0], sum[1]), _mm256_add_pd(sum[2], sum[3]));
+    __m128d two = _mm_add_pd(_mm256_castpd256_pd128(all), _mm256_extractf128_pd(all, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
 static double block_of(const float *x, int64_t count)
 {
-    __m256d sum = _mm256_setzero_pd();
-    int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        __m256d four = _mm256_cvtps_pd(_mm_loadu_ps(x + i));
-        sum = _mm256_fmadd_pd(four, four, sum);
-    }
-    double lane[4];
-    _mm256_storeu_pd(lane, sum);
-    double total = (lane[0] + lane[2]) + (lane[1] + lane[3]);
-    for (; i < count; i++)
-        total += (double)x[i] * x[i];
-    return total;
+    if (count == EXACT_SUM_BLOCK_ELEMENTS)
+        return whole_block(x);
+    float padded[EXACT_SUM_BLOCK_ELEMENTS] = { 0 };
+    memcpy(padded, x, (size_t)count * sizeof *x);
+    return whole_block(padded);
+}
+
+/* x from 0 to LARGE as a whole number of units, what is below one cut off: the mantissa, shifted. */
+static whole units_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int shift = (int)(bits >> 52) - 1023 - 52 + UNIT_EXPONENT;
+    uint64_t mantissa = (bits & ((1ull << 52) - 1)) | 1ull << 52;
+    if (shift >= 0)
+        return (whole)mantissa << shift;
+    return shift > -64 ? mantissa >> -shift : 0;
 }
 
 static void add_whole(struct exact_sum *sum, whole value)
@@ -54,7 +74,7 @@ static void sum_part(void *argument, int64_t index)
         int64_t count = s->elements - at < EXACT_SUM_BLOCK_ELEMENTS ? s->elements - at : EXACT_SUM_BLOCK_ELEMENTS;
         double block = block_of(s->x + at, count);
         if (block <= LARGE)
-            add_whole(&part, (whole)(block * UNIT));
+            add_whole(&part, units_of(block));
         else
             part.bad++;         /* NaN too: it compares false */
     }

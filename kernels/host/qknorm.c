@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/host/simd.h"
 #include "kernels/kernels.h"
 
 enum { TOKENS_A_TASK = 16 };
@@ -19,12 +20,10 @@ static void forward_tokens(void *argument, int64_t index)
     int64_t end = (index + 1) * TOKENS_A_TASK < a->tokens ? (index + 1) * TOKENS_A_TASK : a->tokens, size = a->head_size;
     for (int64_t n = index * TOKENS_A_TASK; n < end; n++)
         for (int64_t h = 0; h < a->heads + a->kv_heads; h++) {
-            float *x = a->qkv + (n * (a->heads + 2 * a->kv_heads) + h) * size, sum = 0.0f;
+            float *x = a->qkv + (n * (a->heads + 2 * a->kv_heads) + h) * size;
             const float *gain = h < a->heads ? a->gain_q : a->gain_k;
             memcpy(a->raw_out + (n * (a->heads + a->kv_heads) + h) * size, x, (size_t)size * sizeof *x);
-            for (int64_t d = 0; d < size; d++)
-                sum += x[d] * x[d];
-            float rstd = 1.0f / sqrtf(sum / (float)size + a->epsilon);
+            float rstd = 1.0f / sqrtf(simd_dot(x, x, size) / (float)size + a->epsilon);
             a->rstd_out[n * (a->heads + a->kv_heads) + h] = rstd;
             for (int64_t d = 0; d < size; d++)
                 x[d] = gain[d] * (x[d] * rstd);
@@ -42,17 +41,58 @@ void qknorm_forward(struct queue *queue, real *qkv, real *raw, float *rstd, cons
     queue_end(queue, TIME_KERNEL, begin);
 }
 
-/* The gains' gradients first, from the gradient behind the norm: one task, since all tokens and heads add to the same few numbers. */
-static void sum_gains(const struct headnorm *a)
+/* Partial sums of the gains' gradients, by part of the tokens: the parts and their order follow from the shape. */
+enum { PARTS = 16, COLUMNS = 128 };
+
+struct gains {
+    const struct headnorm *a;
+    int64_t column, columns;        /* of the head */
+    float q[PARTS][COLUMNS], k[PARTS][COLUMNS];
+};
+
+static void sum_part(void *argument, int64_t index)
 {
-    for (int64_t n = 0; n < a->tokens; n++)
+    struct gains *g = argument;
+    const struct headnorm *a = g->a;
+    int64_t begin, end;
+    simd_part(a->tokens, 1, PARTS, index, &begin, &end);
+    memset(g->q[index], 0, sizeof g->q[index]);
+    memset(g->k[index], 0, sizeof g->k[index]);
+    for (int64_t n = begin; n < end; n++)
         for (int64_t h = 0; h < a->heads + a->kv_heads; h++) {
-            const float *dy = a->qkv + (n * (a->heads + 2 * a->kv_heads) + h) * a->head_size;
-            const float *x = a->raw + (n * (a->heads + a->kv_heads) + h) * a->head_size;
-            float *dgain = h < a->heads ? a->dgain_q : a->dgain_k, rstd = a->rstd[n * (a->heads + a->kv_heads) + h];
-            for (int64_t d = 0; d < a->head_size; d++)
-                dgain[d] += dy[d] * (x[d] * rstd);
+            const float *dy = a->qkv + (n * (a->heads + 2 * a->kv_heads) + h) * a->head_size + g->column;
+            const float *x = a->raw + (n * (a->heads + a->kv_heads) + h) * a->head_size + g->column;
+            float *restrict sum = h < a->heads ? g->q[index] : g->k[index], rstd = a->rstd[n * (a->heads + a->kv_heads) + h];
+            for (int64_t d = 0; d < g->columns; d++)
+                sum[d] += dy[d] * (x[d] * rstd);
         }
+}
+
+/* Before backward_tokens, which overwrites the gradient behind the norm. */
+static void sum_gains(struct queue *queue, const struct headnorm *a)
+{
+    struct gains g = { .a = a };
+    for (g.column = 0; g.column < a->head_size; g.column += COLUMNS) {
+        g.columns = a->head_size - g.column < COLUMNS ? a->head_size - g.column : COLUMNS;
+        team_run(queue->team, PARTS, sum_part, &g);
+        for (int64_t part = 0; part < PARTS; part++)
+            for (int64_t d = 0; d < g.columns; d++) {
+                a->dgain_q[g.column + d] += g.q[part][d];
+                a->dgain_k[g.column + d] += g.k[part][d];
+            }
+    }
+}
+
+/* sum of dy * gain * x */
+static float projection(const float *dy, const float *gain, const float *x, int64_t count)
+{
+    __m256 sum = _mm256_setzero_ps();
+    for (int64_t d = 0; d < count; d += LANES) {
+        __m256i mask = simd_first(count - d);
+        __m256 product = _mm256_mul_ps(_mm256_maskload_ps(dy + d, mask), _mm256_maskload_ps(gain + d, mask));
+        sum = _mm256_fmadd_ps(product, _mm256_maskload_ps(x + d, mask), sum);
+    }
+    return simd_sum(sum);
 }
 
 static void backward_tokens(void *argument, int64_t index)
@@ -61,12 +101,9 @@ static void backward_tokens(void *argument, int64_t index)
     int64_t end = (index + 1) * TOKENS_A_TASK < a->tokens ? (index + 1) * TOKENS_A_TASK : a->tokens, size = a->head_size;
     for (int64_t n = index * TOKENS_A_TASK; n < end; n++)
         for (int64_t h = 0; h < a->heads + a->kv_heads; h++) {
-            float *dy = a->qkv + (n * (a->heads + 2 * a->kv_heads) + h) * size, mean = 0.0f;
+            float *dy = a->qkv + (n * (a->heads + 2 * a->kv_heads) + h) * size;
             const float *x = a->raw + (n * (a->heads + a->kv_heads) + h) * size, *gain = h < a->heads ? a->gain_q : a->gain_k;
-            float rstd = a->rstd[n * (a->heads + a->kv_heads) + h];
-            for (int64_t d = 0; d < size; d++)
-                mean += dy[d] * gain[d] * x[d];
-            mean *= rstd * rstd / (float)size;
+            float rstd = a->rstd[n * (a->heads + a->kv_heads) + h], mean = projection(dy, gain, x, size) * rstd * rstd / (float)size;
             for (int64_t d = 0; d < size; d++)
                 dy[d] = rstd * (gain[d] * dy[d] - x[d] * mean);
         }
@@ -79,7 +116,7 @@ void qknorm_backward(struct queue *queue, real *dqkv, float *dgain_q, float *dga
     int64_t begin = queue_begin(queue);
     struct headnorm a = { .qkv = dqkv, .dgain_q = dgain_q, .dgain_k = dgain_k, .raw = raw, .rstd = rstd, .gain_q = gain_q, .gain_k = gain_k,
                           .tokens = tokens, .heads = heads, .kv_heads = kv_heads, .head_size = head_size };
-    sum_gains(&a);
+    sum_gains(queue, &a);
     team_run(queue->team, (tokens + TOKENS_A_TASK - 1) / TOKENS_A_TASK, backward_tokens, &a);
     queue_end(queue, TIME_KERNEL, begin);
 }

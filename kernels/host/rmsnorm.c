@@ -1,6 +1,6 @@
 /* rmsnorm.c: root-mean-square norm with the residual addition, and its gradient (kernels.h). Steady.
  *
- * (1) A row is summed in eight lanes, each in index order, then the lanes in pairs: its bits depend on that row alone. */
+ * (1) A row is summed by lanes in an order that follows from its length: its bits depend on that row alone. */
 #include <math.h>
 
 #include "kernels/host/simd.h"
@@ -14,18 +14,6 @@ struct norm {
     int64_t rows, hidden;
     float epsilon;
 };
-
-/* sum_c a[c] * b[c] */
-static float dot(const float *a, const float *b, int64_t count)
-{
-    __m256 sum = _mm256_setzero_ps();
-    int64_t c = 0;
-    for (; c + LANES <= count; c += LANES)
-        sum = _mm256_fmadd_ps(_mm256_loadu_ps(a + c), _mm256_loadu_ps(b + c), sum);
-    __m256i rest = simd_first(count - c);
-    sum = _mm256_fmadd_ps(_mm256_maskload_ps(a + c, rest), _mm256_maskload_ps(b + c, rest), sum);
-    return simd_sum(sum);
-}
 
 static void forward_rows(void *argument, int64_t index)
 {
@@ -41,7 +29,7 @@ static void forward_rows(void *argument, int64_t index)
                 sum[c] = s[c] + delta[c];
             s = sum;
         }
-        float rstd = 1.0f / sqrtf(dot(s, s, n->hidden) / (float)n->hidden + n->epsilon);
+        float rstd = 1.0f / sqrtf(simd_dot(s, s, n->hidden) / (float)n->hidden + n->epsilon);
         n->rstd[row] = rstd;
         for (int64_t c = 0; c < n->hidden; c++)
             y[c] = n->gain[c] * (s[c] * rstd);

@@ -8,7 +8,8 @@
 
 enum { LANES = 8 };
 
-/* Mask of the first `count` lanes (0 to 8), for _mm256_maskload_ps and its kin. */
+/* Mask of the first `count` lanes (below 0: none; above 8: all), for _mm256_maskload_ps and its kin. Masked stores are slow on AMD's processors:
+ * for tails only. */
 static inline __m256i simd_first(int64_t count)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -20,6 +21,23 @@ static inline float simd_sum(__m256 x)
     __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+/* sum of a[i] * b[i]: four vectors of sums, added in pairs, so that additions need not wait for each other. */
+static inline float simd_dot(const float *a, const float *b, int64_t count)
+{
+    __m256 sum[4] = { _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps() };
+    int64_t i = 0;
+    for (; i + 4 * LANES <= count; i += 4 * LANES)
+        for (int k = 0; k < 4; k++)
+            sum[k] = _mm256_fmadd_ps(_mm256_loadu_ps(a + i + k * LANES), _mm256_loadu_ps(b + i + k * LANES), sum[k]);
+    for (; i + LANES <= count; i += LANES)
+        sum[0] = _mm256_fmadd_ps(_mm256_loadu_ps(a + i), _mm256_loadu_ps(b + i), sum[0]);
+    if (i < count) {
+        __m256i rest = simd_first(count - i);
+        sum[1] = _mm256_fmadd_ps(_mm256_maskload_ps(a + i, rest), _mm256_maskload_ps(b + i, rest), sum[1]);
+    }
+    return simd_sum(_mm256_add_ps(_mm256_add_ps(sum[0], sum[1]), _mm256_add_ps(sum[2], sum[3])));
 }
 
 /* e^x; 0 below -87.3, where the result would be no normal number, and at most e^88; NaN stays NaN (of two operands, one NaN, max and min

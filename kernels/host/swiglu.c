@@ -10,10 +10,15 @@ struct gate {
     int64_t rows, intermediate;
 };
 
-static __m256 sigmoid(__m256 x)
+static inline __m256 sigmoid(__m256 x)
 {
     const __m256 one = _mm256_set1_ps(1.0f);
     return _mm256_div_ps(one, _mm256_add_ps(one, simd_exp(_mm256_sub_ps(_mm256_setzero_ps(), x))));
+}
+
+static inline __m256 gated(__m256 gate, __m256 up)
+{
+    return _mm256_mul_ps(_mm256_mul_ps(gate, sigmoid(gate)), up);
 }
 
 static void forward_rows(void *argument, int64_t index)
@@ -23,11 +28,12 @@ static void forward_rows(void *argument, int64_t index)
     for (int64_t row = index * ROWS_A_TASK; row < end; row++) {
         const float *gate = g->gate_up + row * 2 * g->intermediate, *up = gate + g->intermediate;
         float *act = g->act + row * g->intermediate;
-        for (int64_t f = 0; f < g->intermediate; f += LANES) {
-            __m256i mask = simd_first(g->intermediate - f < LANES ? g->intermediate - f : LANES);
-            __m256 x = _mm256_maskload_ps(gate + f, mask);
-            __m256 y = _mm256_mul_ps(_mm256_mul_ps(x, sigmoid(x)), _mm256_maskload_ps(up + f, mask));
-            _mm256_maskstore_ps(act + f, mask, y);
+        int64_t f = 0;
+        for (; f + LANES <= g->intermediate; f += LANES)
+            _mm256_storeu_ps(act + f, gated(_mm256_loadu_ps(gate + f), _mm256_loadu_ps(up + f)));
+        if (f < g->intermediate) {
+            __m256i rest = simd_first(g->intermediate - f);
+            _mm256_maskstore_ps(act + f, rest, gated(_mm256_maskload_ps(gate + f, rest), _mm256_maskload_ps(up + f, rest)));
         }
     }
 }
@@ -41,25 +47,41 @@ void swiglu_forward(struct queue *queue, real *act, const real *gate_up, int64_t
     queue_end(queue, TIME_KERNEL, begin);
 }
 
-/* With s the sigmoid of the gate: d gate = d up s (1 + gate (1 - s)); d up = d gate s. */
+/* With s the sigmoid of the gate: dgate = d up s (1 + gate (1 - s)); dup = d gate s. */
+struct slopes {
+    __m256 dgate, dup, act;
+};
+
+static inline struct slopes slopes_of(__m256 gate, __m256 up, __m256 d)
+{
+    const __m256 one = _mm256_set1_ps(1.0f);
+    __m256 s = sigmoid(gate), silu = _mm256_mul_ps(gate, s), slope = _mm256_mul_ps(s, _mm256_fmadd_ps(gate, _mm256_sub_ps(one, s), one));
+    return (struct slopes){ _mm256_mul_ps(_mm256_mul_ps(d, up), slope), _mm256_mul_ps(d, silu), _mm256_mul_ps(silu, up) };
+}
+
 static void backward_rows(void *argument, int64_t index)
 {
     const struct gate *g = argument;
-    const __m256 one = _mm256_set1_ps(1.0f);
     int64_t end = (index + 1) * ROWS_A_TASK < g->rows ? (index + 1) * ROWS_A_TASK : g->rows;
     for (int64_t row = index * ROWS_A_TASK; row < end; row++) {
         const float *gate = g->gate_up + row * 2 * g->intermediate, *up = gate + g->intermediate, *dact = g->dact + row * g->intermediate;
         float *dgate = g->dgate_up + row * 2 * g->intermediate, *dup = dgate + g->intermediate;
         float *act = g->act != NULL ? g->act + row * g->intermediate : NULL;
-        for (int64_t f = 0; f < g->intermediate; f += LANES) {
-            __m256i mask = simd_first(g->intermediate - f < LANES ? g->intermediate - f : LANES);
-            __m256 x = _mm256_maskload_ps(gate + f, mask), u = _mm256_maskload_ps(up + f, mask), d = _mm256_maskload_ps(dact + f, mask);
-            __m256 s = sigmoid(x), silu = _mm256_mul_ps(x, s);
-            __m256 slope = _mm256_mul_ps(s, _mm256_fmadd_ps(x, _mm256_sub_ps(one, s), one));
-            _mm256_maskstore_ps(dgate + f, mask, _mm256_mul_ps(_mm256_mul_ps(d, u), slope));
-            _mm256_maskstore_ps(dup + f, mask, _mm256_mul_ps(d, silu));
+        int64_t f = 0;
+        for (; f + LANES <= g->intermediate; f += LANES) {
+            struct slopes y = slopes_of(_mm256_loadu_ps(gate + f), _mm256_loadu_ps(up + f), _mm256_loadu_ps(dact + f));
+            _mm256_storeu_ps(dgate + f, y.dgate);
+            _mm256_storeu_ps(dup + f, y.dup);
             if (act != NULL)
-                _mm256_maskstore_ps(act + f, mask, _mm256_mul_ps(silu, u));
+                _mm256_storeu_ps(act + f, y.act);
+        }
+        if (f < g->intermediate) {
+            __m256i rest = simd_first(g->intermediate - f);
+            struct slopes y = slopes_of(_mm256_maskload_ps(gate + f, rest), _mm256_maskload_ps(up + f, rest), _mm256_maskload_ps(dact + f, rest));
+            _mm256_maskstore_ps(dgate + f, rest, y.dgate);
+            _mm256_maskstore_ps(dup + f, rest, y.dup);
+            if (act != NULL)
+                _mm256_maskstore_ps(act + f, rest, y.act);
         }
     }
 }

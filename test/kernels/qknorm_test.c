@@ -5,7 +5,7 @@
 
 static const struct shape {
     int64_t tokens, heads, kv_heads, head_size;
-} shapes[] = { { 1, 1, 1, 1 }, { 3, 2, 1, 4 }, { 17, 8, 4, 16 }, { 70, 2, 2, 8 }, { 19, 4, 2, 128 }, { 40, 3, 1, 43 } };
+} shapes[] = { { 1, 1, 1, 1 }, { 3, 2, 1, 4 }, { 17, 8, 4, 16 }, { 70, 2, 2, 8 }, { 19, 4, 2, 128 }, { 40, 3, 1, 43 }, { 9, 2, 1, 200 } };
 static const float epsilon = 1e-6f;
 
 struct result {
