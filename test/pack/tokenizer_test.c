@@ -202,6 +202,27 @@ TEST(texts_of_a_mebibyte_take_time_about_linear)
     }
 }
 
+TEST(tokens_behind_a_composed_letter_begin_where_they_stand)
+{
+    /* Three ideographs, e with a mark of its own, three ideographs: 9 + 3 + 9 bytes. NFC makes one letter of the middle. */
+    static const char text[] = "\xe4\xbd\xa0\xe5\xa5\xbd\xe5\x90\x97" "e\xcc\x81" "\xe4\xb8\x96\xe7\x95\x8c\xe5\x90\x97";
+    static const uint32_t starts[] = { 0, 3, 6, 9, 12, 15, 18 };
+    struct session session = open_shared("qwen2.5");
+    struct tokens tokens;
+    EXPECT_EQ(tokenizer_encode(session.encoder, text, sizeof text - 1, false, &tokens), OK);
+    bool behind = false;
+    for (int64_t i = 0; i < tokens.count; i++) {
+        bool at_a_character = false;
+        for (int64_t s = 0; s < ELEMENTS_OF(starts); s++)
+            at_a_character = at_a_character || tokens.begin[i] == starts[s];
+        EXPECT(at_a_character);
+        behind = behind || tokens.begin[i] >= 12;
+    }
+    EXPECT(tokens.begin[0] == 0);
+    EXPECT(behind);
+    close_session(session);
+}
+
 /* ---- a tokenizer of the test's own ---- */
 
 #define HEAD "{\"version\":\"1.0\",\"added_tokens\":[{\"id\":9,\"content\":\"<|end|>\",\"special\":true,\"normalized\":false},"            \

@@ -1,7 +1,8 @@
 /* normalize.c: the normalizers, with the origin of every byte (tokenizer_inside.h). Build host.
  *
- * (1) Unicode forms are computed a stretch at a time: from an ASCII character before the first other one to the next two ASCII characters. A
- *     stretch that does not change keeps the origin of each byte; in one that does, every byte's origin is the stretch's begin. */
+ * (1) Unicode forms are computed a run at a time: from an ASCII character before the first other one to the next two ASCII characters. A run that
+ *     does not change keeps the origin of each byte. One that does is taken apart: into a character and the marks that follow it. Of those that
+ *     change, every byte's origin is that character's begin. */
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -62,17 +63,46 @@ static bool is_ascii(char c)
     return (unsigned char)c < 0x80;
 }
 
-/* One stretch in the wanted form. */
+/* False if the character may join the one before it: a mark, a vowel or final consonant of Hangul, or a halfwidth form of either. */
+static bool stands_by_itself(utf8proc_int32_t c)
+{
+    utf8proc_category_t category = utf8proc_category(c);
+    bool mark = category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC || category == UTF8PROC_CATEGORY_ME;
+    return !mark && !(c >= 0x1160 && c <= 0x11ff) && !(c >= 0xff9e && c <= 0xffdc);
+}
+
+/* Where the character at `at` and what joins it ends. */
+static size_t end_of_cluster(const struct piece *piece, size_t at, size_t end)
+{
+    utf8proc_int32_t c;
+    at += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)piece->bytes + at, (utf8proc_ssize_t)(end - at), &c);
+    while (at < end) {
+        utf8proc_ssize_t size = utf8proc_iterate((const utf8proc_uint8_t *)piece->bytes + at, (utf8proc_ssize_t)(end - at), &c);
+        if (stands_by_itself(c))
+            break;
+        at += (size_t)size;
+    }
+    return at;
+}
+
+/* [begin, end) in the wanted form. */
 static void put_form(struct piece *to, const struct piece *from, size_t begin, size_t end, utf8proc_option_t options)
 {
     utf8proc_uint8_t *form = NULL;
     utf8proc_ssize_t size = utf8proc_map((const utf8proc_uint8_t *)from->bytes + begin, (utf8proc_ssize_t)(end - begin), &form, options);
     if (size < 0)
         exit(fail(E_AGAIN, "normalizer: %s", utf8proc_errmsg(size)));
-    if ((size_t)size == end - begin && memcmp(form, from->bytes + begin, (size_t)size) == 0)
+    bool same = (size_t)size == end - begin && memcmp(form, from->bytes + begin, (size_t)size) == 0;
+    size_t cluster = end_of_cluster(from, begin, end);
+    if (same)
         put(to, from->bytes + begin, end - begin, from->origin + begin, 0);
-    else
+    else if (cluster == end)
         put(to, (char *)form, (size_t)size, NULL, from->origin[begin]);
+    else
+        for (size_t at = begin; at < end; at = cluster) {
+            cluster = end_of_cluster(from, at, end);
+            put_form(to, from, at, cluster, options);
+        }
     free(form);
 }
 
