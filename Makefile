@@ -30,8 +30,8 @@ BLAS      = /usr/lib/x86_64-linux-gnu/openblas-serial
 INCLUDES  = -I. -Isrc -I/usr/include/x86_64-linux-gnu/openblas-serial
 OPTIMISE ?= -O3
 CFLAGS    = -std=c11 -D_GNU_SOURCE -g1 $(OPTIMISE) -march=x86-64-v3 -fno-math-errno -pthread $(WARNINGS) $(INCLUDES) '-ffile-prefix-map=$(CURDIR)=.' $(EXTRA_CFLAGS)
-# OpenBLAS gets its working memory from kernels/host/blas.c, which says why.
-LDFLAGS   = -static -pthread -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(EXTRA_LDFLAGS)
+# OpenBLAS gets its working memory from kernels/host/blas.c and its choice of kernels from blas_kernel.c, which say why.
+LDFLAGS   = -static -pthread -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free,--wrap=gotoblas_dynamic_init $(EXTRA_LDFLAGS)
 LIBS      = -Wl,--start-group $(LIBRARY) $(BLAS)/libopenblas.a -Wl,--end-group -ljansson -lconfig -lpcre2-8 -lutf8proc -lxxhash -lm
 
 .DELETE_ON_ERROR:

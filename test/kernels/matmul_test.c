@@ -212,3 +212,15 @@ TEST(operations_are_counted)
     array_free(w);
     array_free(y);
 }
+
+char *openblas_get_corename(void);
+
+/* OpenBLAS of 2022 does not know the processors of today by their numbers, and would take kernels of 2004 for them. */
+TEST(openblas_takes_kernels_of_this_processor)
+{
+    __builtin_cpu_init();
+    if (getenv("OPENBLAS_CORETYPE") != NULL || !__builtin_cpu_supports("avx2"))
+        return;
+    const char *core = openblas_get_corename();
+    EXPECT(strcasecmp(core, "Haswell") == 0 || strcasecmp(core, "Zen") == 0 || strcasecmp(core, "SkylakeX") == 0 || strcasecmp(core, "Cooperlake") == 0);
+}
