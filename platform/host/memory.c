@@ -49,7 +49,8 @@ BOOT static int64_t left_in_groups(const char *root, const struct version *versi
         if (limit >= 0 && used >= 0) {
             int64_t inactive = figure(root, version, group, "memory.stat", version->inactive);
             int64_t active = figure(root, version, group, "memory.stat", version->active);
-            int64_t left = limit - used + (inactive > 0 ? inactive : 0) + (active > 0 ? active : 0);
+            int64_t needed = used - (inactive > 0 ? inactive : 0) - (active > 0 ? active : 0);      /* the counters are of different moments */
+            int64_t left = limit - (needed > 0 ? needed : 0);
             least = left < least ? left : least;
         }
         char *slash = strrchr(group, '/');

@@ -132,6 +132,8 @@ TEST(a_control_group_of_version_1_limits_it)
     put(root, "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
     put(root, "sys/fs/cgroup/memory/a/b/memory.usage_in_bytes", "7\n");
     EXPECT_EQ(memory_available(root), 500 * 1024);
+    put(root, "sys/fs/cgroup/memory/a/b/memory.stat", "total_inactive_file 9000\ntotal_active_file 1\n");    /* more than used: counted at another time */
+    EXPECT_EQ(memory_available(root), 500 * 1024);
     put(root, "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "5000\n");
     put(root, "sys/fs/cgroup/memory/a/b/memory.usage_in_bytes", "4500\n");
     put(root, "sys/fs/cgroup/memory/a/b/memory.stat", "inactive_file 1\ntotal_inactive_file 20\ntotal_active_file 3\n");
