@@ -266,6 +266,13 @@ TEST(merges_in_both_forms_give_equal_ids)
     expect_ids(HEAD PRE TAIL MODEL("[[\"a\",\"b\"],[\"ab\",\"c\"],[\"\\u0120\",\"a\"]]"), "abc ac", false, right, 3);
 }
 
+TEST(a_merge_listed_twice_keeps_its_last_rank)
+{
+    const int32_t right[] = { 0, 7 };
+    expect_ids(HEAD PRE TAIL "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"bc\":7},\"merges\":[\"a b\",\"b c\",\"a b\"]}}", "abc",
+               false, right, 2);
+}
+
 TEST(the_longest_added_token_is_found_first)
 {
     const int32_t right[] = { 0, 10, 1 }, plain[] = { 0, 10, 1 }, special[] = { 0, 9, 1 };

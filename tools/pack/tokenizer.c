@@ -131,7 +131,7 @@ static enum status read_merge(struct tokenizer *tokenizer, json_t *entry, int32_
     if (a < 0 || b < 0 || whole < 0)
         return fail(E_DATA, "%s: merge %" PRId32 ", \"%.*s\" with \"%.*s\": %s is not in the vocabulary", tokenizer->path, rank + 1, (int)left_size, left,
                     SHOWN, right, a < 0 ? "the first" : b < 0 ? "the second" : "their result");
-    (void)merges_add(&tokenizer->merges, a, b, rank, whole);      /* a pair that comes again keeps its first rank */
+    merges_add(&tokenizer->merges, a, b, rank, whole);      /* a pair that comes again takes the last rank, as with the reference */
     return OK;
 }
 

@@ -41,8 +41,8 @@ struct merges {
 };
 void merges_open(struct merges *merges, size_t count);
 void merges_close(struct merges *merges);
-/* false if the pair is there already. */
-bool merges_add(struct merges *merges, int32_t left, int32_t right, int32_t rank, int32_t id);
+/* A pair that comes again takes the new rank. */
+void merges_add(struct merges *merges, int32_t left, int32_t right, int32_t rank, int32_t id);
 const struct merge *merges_find(const struct merges *merges, int32_t left, int32_t right);         /* NULL: no such merge */
 
 /* ---- the parts of a tokenizer ---- */

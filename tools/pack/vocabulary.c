@@ -80,14 +80,12 @@ static uint64_t place_of(const struct merges *merges, uint64_t pair)
     return (pair ^ pair >> 29) * 0x9e3779b97f4a7c15u >> 20 & (merges->slots - 1);
 }
 
-bool merges_add(struct merges *merges, int32_t left, int32_t right, int32_t rank, int32_t id)
+void merges_add(struct merges *merges, int32_t left, int32_t right, int32_t rank, int32_t id)
 {
     uint64_t pair = pair_of(left, right), slot = place_of(merges, pair);
-    for (; merges->slot[slot].pair != UINT64_MAX; slot = (slot + 1) & (merges->slots - 1))
-        if (merges->slot[slot].pair == pair)
-            return false;
+    while (merges->slot[slot].pair != UINT64_MAX && merges->slot[slot].pair != pair)
+        slot = (slot + 1) & (merges->slots - 1);
     merges->slot[slot] = (struct merge){ pair, rank, id };
-    return true;
 }
 
 const struct merge *merges_find(const struct merges *merges, int32_t left, int32_t right)
