@@ -1,5 +1,6 @@
 /* The reference's vectors (../shared/data/README.md), and a small tokenizer of the test's own for what must be refused. */
 #include <jansson.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "platform/status.h"
@@ -308,6 +309,21 @@ TEST(what_is_not_known_is_refused_by_name)
     expect_refusal("{\"a\":1,\"a\":2}", "duplicate");
     expect_refusal("[]", "no JSON object");
     expect_refusal("{", "tokenizer.json:1");
+}
+
+TEST(what_is_no_regular_file_is_refused_at_once)
+{
+    struct tokenizer *tokenizer;
+    char fifo[512];
+    snprintf(fifo, sizeof fifo, "%s/fifo", test_folder());
+    EXPECT_EQ(mkfifo(fifo, 0600), 0);
+    const char *const paths[] = { fifo, test_folder(), "/dev/zero", "/dev/null" };
+    status_quiet(true);
+    for (int64_t i = 0; i < ELEMENTS_OF(paths); i++) {
+        EXPECT_EQ(tokenizer_open(&tokenizer, paths[i]), E_READ);
+        EXPECT_HOLDS(status_message(), "not a plain file");
+    }
+    status_quiet(false);
 }
 
 TEST(a_pattern_that_backtracks_without_end_is_an_error)

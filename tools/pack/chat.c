@@ -23,7 +23,7 @@ static enum status read_json(const char *folder, const char *name, json_t **json
         return OK;
     TRY(source_open(&source, path, CONFIG_BYTES_MOST));
     json_error_t error;
-    *json = json_loadb(source.data, source.bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+    *json = json_loadb(source.bytes > 0 ? source.data : "", source.bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
     source_close(&source);
     if (*json == NULL)
         return fail(E_DATA, "%s line %d: %s", path, error.line, error.text);

@@ -1,16 +1,16 @@
 /* tokenizer.c: reads tokenizer.json (tokenizer.h). Build host.
  *
  * (1) What is not known is an error that names it: a type or option passed over in silence gives other ids. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
+#include "tools/pack/source.h"
 #include "tools/pack/tokenizer_inside.h"
 
-enum { IDS_MOST = 1 << 24, SHOWN = 80 };
+enum { IDS_MOST = 1 << 24, SHOWN = 80, FILE_BYTES_MOST = 256 << 20 };      /* the largest published file has 40 MB */
 
 static bool is_absent(const json_t *object, const char *key)
 {
@@ -208,14 +208,10 @@ static enum status read_root(struct tokenizer *tokenizer, json_t *root)
 enum status tokenizer_open(struct tokenizer **out, const char *path)
 {
     json_error_t error;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return fail(E_READ, "%s: %s", path, strerror(errno));
-    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    bool unreadable = ferror(file) != 0;
-    fclose(file);
-    if (unreadable)
-        return fail(E_READ, "%s: cannot be read", path);
+    struct source source;
+    TRY(source_open(&source, path, FILE_BYTES_MOST));
+    json_t *root = json_loadb(source.bytes > 0 ? source.data : "", source.bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    source_close(&source);
     if (root == NULL)
         return fail(E_DATA, "%s:%d:%d: %s", path, error.line, error.column, error.text);
     struct tokenizer *tokenizer = memory_take(sizeof *tokenizer);
