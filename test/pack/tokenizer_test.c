@@ -311,6 +311,38 @@ TEST(what_is_not_known_is_refused_by_name)
     expect_refusal("{", "tokenizer.json:1");
 }
 
+#define VOCAB_MODEL(more) "\"model\":{\"type\":\"BPE\"," more "," VOCAB ",\"merges\":[\"a b\"]}}"
+#define ADDED(id, content) "{\"added_tokens\":[{\"id\":8,\"content\":\"<x>\"},{\"id\":" id ",\"content\":\"" content "\"}],"
+
+TEST(every_key_that_can_change_ids_is_known_and_of_its_type)
+{
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"ignore_merges\":\"yes\""), "model.ignore_merges is \"yes\"; right is true or false");
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"fuse_unk\":1"), "model.fuse_unk is 1");
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"unk_token\":3"), "model.unk_token is 3");
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"max_input_chars\":[100]"), "model.max_input_chars is [100]");
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"dropout\":0.1"), "model.dropout is 0.1");
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"continuing_subword_prefix\":\"##\""), "model.continuing_subword_prefix is \"##\"");
+    expect_refusal(HEAD PRE TAIL VOCAB_MODEL("\"end_of_word_suffix\":\"</w>\""), "model.end_of_word_suffix is \"</w>\"");
+    expect_refusal(HEAD PRE TAIL "\"surprise\":1," MODEL("[]"), "the file.surprise is 1");
+    expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Isolated\",\"invert\":\"x\"}," TAIL MODEL("[]"),
+                   "pre_tokenizer.invert is \"x\"");
+    expect_refusal("{\"normalizer\":{\"type\":\"NFC\",\"prepend\":1}," PRE TAIL MODEL("[]"), "normalizer.prepend is 1");
+    expect_refusal("{\"added_tokens\":[{\"id\":9,\"content\":\"x\",\"special\":\"yes\"}]," PRE TAIL MODEL("[]"), "added_tokens[].special is \"yes\"");
+    const int32_t right[] = { 3 };
+    expect_ids(HEAD PRE TAIL VOCAB_MODEL("\"dropout\":0.0,\"continuing_subword_prefix\":\"\",\"end_of_word_suffix\":null,\"fuse_unk\":true"), "ab", false, right, 1);
+}
+
+TEST(an_added_token_has_an_id_of_its_own)
+{
+    struct tokenizer *tokenizer = NULL;
+    expect_refusal(ADDED("8", "<y>") PRE TAIL MODEL("[]"), "right is one token an id");
+    expect_refusal(ADDED("9", "<x>") PRE TAIL MODEL("[]"), "each once");
+    expect_refusal(ADDED("3", "<y>") PRE TAIL MODEL("[]"), "added token \"<y>\" has id 3, which is \"ab\" in model.vocab");
+    expect_refusal(ADDED("9", "ab") PRE TAIL MODEL("[]"), "added token \"ab\" has id 9, in model.vocab it has 3");
+    EXPECT_EQ(open_text(ADDED("3", "ab") PRE TAIL MODEL("[]"), &tokenizer), OK);
+    tokenizer_close(tokenizer);
+}
+
 TEST(what_is_no_regular_file_is_refused_at_once)
 {
     struct tokenizer *tokenizer;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/pack/known.h"
 #include "tools/pack/tokenizer_inside.h"
 
 enum { IDS_MOST = 1 << 24, SHOWN = 80 };
@@ -33,6 +34,9 @@ static enum status add_normalizer(struct tokenizer *tokenizer, struct normalizer
 
 static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
 {
+    static const struct known keys[] = {
+        { "type", KNOWN_TEXT }, { "normalizers", KNOWN_ARRAY }, { "prepend", KNOWN_TEXT }, { "pattern", KNOWN_OBJECT }, { "content", KNOWN_TEXT },
+    };
     static const char *const forms[] = { "NFC", "NFD", "NFKC", "NFKD" };
     const char *type = json_text(object, "type");
     json_t *part;
@@ -41,6 +45,7 @@ static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
         return OK;
     if (type == NULL)
         return fail(E_DATA, "%s: a normalizer without type", tokenizer->path);
+    TRY(known_keys(tokenizer->path, "normalizer", object, keys, ELEMENTS_OF(keys)));
     if (strcmp(type, "Sequence") == 0) {
         json_array_foreach(json_object_get(object, "normalizers"), i, part)
             TRY(read_normalizer(tokenizer, part));
@@ -109,6 +114,10 @@ static enum status read_split(struct tokenizer *tokenizer, json_t *object)
 
 static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *object)
 {
+    static const struct known keys[] = {
+        { "type", KNOWN_TEXT }, { "pretokenizers", KNOWN_ARRAY }, { "pattern", KNOWN_OBJECT }, { "behavior", KNOWN_TEXT }, { "invert", KNOWN_TRUTH },
+        { "individual_digits", KNOWN_TRUTH }, { "add_prefix_space", KNOWN_TRUTH }, { "trim_offsets", KNOWN_TRUTH }, { "use_regex", KNOWN_TRUTH },
+    };
     const char *type = json_text(object, "type");
     json_t *part;
     size_t i;
@@ -116,6 +125,7 @@ static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *objec
         return OK;
     if (type == NULL)
         return fail(E_DATA, "%s: a pre-tokenizer without type", tokenizer->path);
+    TRY(known_keys(tokenizer->path, "pre_tokenizer", object, keys, ELEMENTS_OF(keys)));
     if (strcmp(type, "Sequence") == 0) {
         json_array_foreach(json_object_get(object, "pretokenizers"), i, part)
             TRY(read_pre_tokenizer(tokenizer, part));
@@ -213,17 +223,33 @@ static int by_first_byte(const void *a, const void *b)
     return (x->size < y->size) - (x->size > y->size);
 }
 
+/* The id and the content of an added token belong to it alone, or to the same token of the vocabulary. */
+static enum status check_added(const struct tokenizer *tokenizer, int32_t id, const char *content)
+{
+    for (int32_t i = 0; i < tokenizer->added_count; i++)
+        if (tokenizer->added[i].id == id || strcmp(tokenizer->added[i].content, content) == 0)
+            return fail(E_DATA, "%s: added token \"%.*s\" has id %" PRId32 ", \"%.*s\" before it id %" PRId32 "; right is one token an id, each once",
+                        tokenizer->path, SHOWN, content, id, SHOWN, tokenizer->added[i].content, tokenizer->added[i].id);
+    return OK;
+}
+
 static enum status read_added(struct tokenizer *tokenizer, json_t *list)
 {
+    static const struct known keys[] = {
+        { "id", KNOWN_WHOLE }, { "content", KNOWN_TEXT }, { "single_word", KNOWN_TRUTH }, { "lstrip", KNOWN_TRUTH }, { "rstrip", KNOWN_TRUTH },
+        { "normalized", KNOWN_TRUTH }, { "special", KNOWN_TRUTH },
+    };
     json_t *entry;
     size_t i;
     tokenizer->size = tokenizer->vocabulary.size;
     tokenizer->added = memory_take((json_array_size(list) + 1) * sizeof *tokenizer->added);
     json_array_foreach(list, i, entry) {
         const char *content = json_text(entry, "content");
+        TRY(known_keys(tokenizer->path, "added_tokens[]", entry, keys, ELEMENTS_OF(keys)));
         json_t *id = json_object_get(entry, "id");
         if (content == NULL || content[0] == '\0' || !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= IDS_MOST)
             return fail(E_DATA, "%s: added_tokens[%zu] lacks content or an id from 0 to %d", tokenizer->path, i, IDS_MOST - 1);
+        TRY(check_added(tokenizer, (int32_t)json_integer_value(id), content));
         tokenizer->added[tokenizer->added_count++] = (struct added){
             .id = (int32_t)json_integer_value(id), .content = strdup(content), .size = strlen(content),
             .special = json_truth(entry, "special", false), .normalized = json_truth(entry, "normalized", false) && tokenizer->normalizers > 0,
@@ -241,6 +267,37 @@ static enum status read_added(struct tokenizer *tokenizer, json_t *list)
     return OK;
 }
 
+/* Where the vocabulary has the content or the id of an added token, it has both together. Compared as the file writes them: the vocabulary in
+ * memory holds the bytes that byte-level tokens stand for. */
+static enum status check_added_vocabulary(const struct tokenizer *tokenizer, json_t *list, json_t *vocab)
+{
+    json_t *entry, *value;
+    const char *text;
+    size_t i;
+    json_t **by_id = memory_take(((size_t)tokenizer->vocabulary.size + 1) * sizeof *by_id);
+    enum status status = OK;
+    memset(by_id, 0, ((size_t)tokenizer->vocabulary.size + 1) * sizeof *by_id);
+    json_array_foreach(list, i, entry) {
+        json_t *id = json_object_get(entry, "id");
+        if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < tokenizer->vocabulary.size)
+            by_id[json_integer_value(id)] = entry;
+        const char *content = json_text(entry, "content");
+        value = content == NULL ? NULL : json_object_get(vocab, content);
+        if (status == OK && value != NULL && json_is_integer(id) && json_integer_value(value) != json_integer_value(id))
+            status = fail(E_DATA, "%s: added token \"%.*s\" has id %" JSON_INTEGER_FORMAT ", in model.vocab it has %" JSON_INTEGER_FORMAT "; right is one id",
+                          tokenizer->path, SHOWN, content, json_integer_value(id), json_integer_value(value));
+    }
+    json_object_foreach(vocab, text, value) {
+        const json_t *added = by_id[json_integer_value(value)];
+        const char *content = added == NULL ? NULL : json_text(added, "content");
+        if (status == OK && content != NULL && strcmp(content, text) != 0)
+            status = fail(E_DATA, "%s: added token \"%.*s\" has id %" JSON_INTEGER_FORMAT ", which is \"%.*s\" in model.vocab; right is one token an id",
+                          tokenizer->path, SHOWN, content, json_integer_value(value), SHOWN, text);
+    }
+    free(by_id);
+    return status;
+}
+
 enum status stages_before_model(struct tokenizer *tokenizer, json_t *root)
 {
     TRY(read_normalizer(tokenizer, json_object_get(root, "normalizer")));
@@ -249,6 +306,7 @@ enum status stages_before_model(struct tokenizer *tokenizer, json_t *root)
 
 enum status stages_behind_model(struct tokenizer *tokenizer, json_t *root)
 {
+    TRY(check_added_vocabulary(tokenizer, json_object_get(root, "added_tokens"), json_object_get(json_object_get(root, "model"), "vocab")));
     TRY(read_post_processor(tokenizer, json_object_get(root, "post_processor")));
     TRY(read_decoder(tokenizer, json_object_get(root, "decoder")));
     return read_added(tokenizer, json_object_get(root, "added_tokens"));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
+#include "tools/pack/known.h"
 #include "tools/pack/source.h"
 #include "tools/pack/tokenizer_inside.h"
 
@@ -169,17 +170,25 @@ static enum status read_bytes(struct tokenizer *tokenizer)
 
 static enum status read_model(struct tokenizer *tokenizer, json_t *model)
 {
+    static const struct known keys[] = {
+        { "type", KNOWN_TEXT }, { "dropout", KNOWN_NULL | KNOWN_WHOLE | KNOWN_REAL }, { "unk_token", KNOWN_TEXT | KNOWN_NULL },
+        { "continuing_subword_prefix", KNOWN_TEXT | KNOWN_NULL }, { "end_of_word_suffix", KNOWN_TEXT | KNOWN_NULL },
+        { "fuse_unk", KNOWN_TRUTH | KNOWN_NULL }, { "byte_fallback", KNOWN_TRUTH | KNOWN_NULL }, { "ignore_merges", KNOWN_TRUTH | KNOWN_NULL },
+        { "vocab", KNOWN_OBJECT }, { "merges", KNOWN_ARRAY },
+    };
     static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
     const char *type = json_text(model, "type"), *unknown = json_text(model, "unk_token");
     json_t *merges = json_object_get(model, "merges"), *merge;
     size_t rank;
     if (!json_is_object(model) || (type != NULL && strcmp(type, "BPE") != 0))
         return fail(E_DATA, "%s: model.type is \"%.*s\"; \"BPE\" is supported", tokenizer->path, SHOWN, type == NULL ? "" : type);
-    if (!is_absent(model, "dropout"))
-        return fail(E_DATA, "%s: model.dropout is set; null is supported", tokenizer->path);
+    TRY(known_keys(tokenizer->path, "model", model, keys, ELEMENTS_OF(keys)));
+    if (!is_absent(model, "dropout") && json_number_value(json_object_get(model, "dropout")) != 0)
+        return fail(E_DATA, "%s: model.dropout is %g: ids would be drawn by lot; right is null or 0", tokenizer->path,
+                    json_number_value(json_object_get(model, "dropout")));
     for (int64_t i = 0; i < ELEMENTS_OF(empty); i++)
-        if (!is_absent(model, empty[i]) && strcmp(json_text(model, empty[i]) == NULL ? "?" : json_text(model, empty[i]), "") != 0)
-            return fail(E_DATA, "%s: model.%s is set; none is supported", tokenizer->path, empty[i]);
+        if (!is_absent(model, empty[i]) && json_text(model, empty[i])[0] != '\0')
+            return fail(E_DATA, "%s: model.%s is \"%.*s\"; right is null or \"\"", tokenizer->path, empty[i], SHOWN, json_text(model, empty[i]));
     tokenizer->byte_fallback = json_truth(model, "byte_fallback", false);
     tokenizer->fuse_unknown = json_truth(model, "fuse_unk", false);
     tokenizer->ignore_merges = json_truth(model, "ignore_merges", false);
@@ -200,6 +209,13 @@ static enum status read_model(struct tokenizer *tokenizer, json_t *model)
 
 static enum status read_root(struct tokenizer *tokenizer, json_t *root)
 {
+    /* truncation and padding are kept from the last training run, and set anew by every caller: they are passed over, as transformers does. */
+    static const struct known keys[] = {
+        { "version", KNOWN_TEXT }, { "truncation", KNOWN_NULL | KNOWN_OBJECT }, { "padding", KNOWN_NULL | KNOWN_OBJECT },
+        { "added_tokens", KNOWN_ARRAY | KNOWN_NULL }, { "normalizer", KNOWN_OBJECT | KNOWN_NULL }, { "pre_tokenizer", KNOWN_OBJECT | KNOWN_NULL },
+        { "post_processor", KNOWN_OBJECT | KNOWN_NULL }, { "decoder", KNOWN_OBJECT | KNOWN_NULL }, { "model", KNOWN_OBJECT },
+    };
+    TRY(known_keys(tokenizer->path, "the file", root, keys, ELEMENTS_OF(keys)));
     TRY(stages_before_model(tokenizer, root));
     TRY(read_model(tokenizer, json_object_get(root, "model")));
     return stages_behind_model(tokenizer, root);
