@@ -343,6 +343,16 @@ TEST(an_added_token_has_an_id_of_its_own)
     tokenizer_close(tokenizer);
 }
 
+TEST(an_id_does_not_run_away_from_the_number_of_tokens)
+{
+    struct tokenizer *tokenizer = NULL;
+    expect_refusal(HEAD PRE TAIL "\"model\":{\"vocab\":{\"a\":0,\"b\":16000000},\"merges\":[]}}", "\"b\" has no id from 0 to 1015");
+    expect_refusal(ADDED("16000000", "<y>") PRE TAIL MODEL("[]"), "added_tokens[1] lacks content or an id from 0 to 1035");
+    expect_refusal(ADDED("1036", "<y>") PRE TAIL MODEL("[]"), "added_tokens[1]");
+    EXPECT_EQ(open_text(ADDED("1035", "<y>") PRE TAIL MODEL("[]"), &tokenizer), OK);
+    tokenizer_close(tokenizer);
+}
+
 TEST(what_is_no_regular_file_is_refused_at_once)
 {
     struct tokenizer *tokenizer;

@@ -7,7 +7,7 @@
 #include "tools/pack/known.h"
 #include "tools/pack/tokenizer_inside.h"
 
-enum { IDS_MOST = 1 << 24, SHOWN = 80 };
+enum { SHOWN = 80 };
 
 #define GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
@@ -247,8 +247,8 @@ static enum status read_added(struct tokenizer *tokenizer, json_t *list)
         const char *content = json_text(entry, "content");
         TRY(known_keys(tokenizer->path, "added_tokens[]", entry, keys, ELEMENTS_OF(keys)));
         json_t *id = json_object_get(entry, "id");
-        if (content == NULL || content[0] == '\0' || !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= IDS_MOST)
-            return fail(E_DATA, "%s: added_tokens[%zu] lacks content or an id from 0 to %d", tokenizer->path, i, IDS_MOST - 1);
+        if (content == NULL || content[0] == '\0' || !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= tokenizer->ids_most)
+            return fail(E_DATA, "%s: added_tokens[%zu] lacks content or an id from 0 to %" PRId32, tokenizer->path, i, tokenizer->ids_most - 1);
         TRY(check_added(tokenizer, (int32_t)json_integer_value(id), content));
         tokenizer->added[tokenizer->added_count++] = (struct added){
             .id = (int32_t)json_integer_value(id), .content = strdup(content), .size = strlen(content),

@@ -11,7 +11,7 @@
 #include "tools/pack/source.h"
 #include "tools/pack/tokenizer_inside.h"
 
-enum { IDS_MOST = 1 << 24, SHOWN = 80, FILE_BYTES_MOST = 256 << 20 };      /* the largest published file has 40 MB */
+enum { TOKENS_MOST = 1 << 24, IDS_A_TOKEN = 4, IDS_SPARE = 1000, SHOWN = 80, FILE_BYTES_MOST = 256 << 20 };      /* the largest published file has 40 MB */
 
 static bool is_absent(const json_t *object, const char *key)
 {
@@ -69,8 +69,9 @@ static enum status read_vocabulary(struct tokenizer *tokenizer, json_t *vocab)
     if (!json_is_object(vocab) || json_object_size(vocab) == 0)
         return fail(E_DATA, "%s: model.vocab is no object, or empty", tokenizer->path);
     json_object_foreach(vocab, text, value) {
-        if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= IDS_MOST)
-            return fail(E_DATA, "%s: model.vocab: \"%.*s\" has no id from 0 to %d", tokenizer->path, SHOWN, text, IDS_MOST - 1);
+        if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) >= tokenizer->ids_most)
+            return fail(E_DATA, "%s: model.vocab: \"%.*s\" has no id from 0 to %" PRId32 " (%d for each token and %d)", tokenizer->path, SHOWN, text,
+                        tokenizer->ids_most - 1, IDS_A_TOKEN, IDS_SPARE);
         largest = json_integer_value(value) > largest ? json_integer_value(value) : largest;
         bytes += strlen(text);
         longest = strlen(text) > longest ? strlen(text) : longest;
@@ -216,6 +217,8 @@ static enum status read_root(struct tokenizer *tokenizer, json_t *root)
         { "post_processor", KNOWN_OBJECT | KNOWN_NULL }, { "decoder", KNOWN_OBJECT | KNOWN_NULL }, { "model", KNOWN_OBJECT },
     };
     TRY(known_keys(tokenizer->path, "the file", root, keys, ELEMENTS_OF(keys)));
+    size_t tokens = json_object_size(json_object_get(json_object_get(root, "model"), "vocab")) + json_array_size(json_object_get(root, "added_tokens"));
+    tokenizer->ids_most = (int32_t)(tokens < TOKENS_MOST ? tokens : TOKENS_MOST) * IDS_A_TOKEN + IDS_SPARE;
     TRY(stages_before_model(tokenizer, root));
     TRY(read_model(tokenizer, json_object_get(root, "model")));
     return stages_behind_model(tokenizer, root);

@@ -68,6 +68,7 @@ struct added {
 
 struct tokenizer {
     char *path;
+    int32_t ids_most;              /* every id is below: tables are as long as the largest, so it may not run away from the number of tokens */
     struct vocabulary vocabulary;
     struct merges merges;
     bool byte_level, byte_fallback, fuse_unknown, ignore_merges;
