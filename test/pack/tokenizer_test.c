@@ -311,6 +311,34 @@ TEST(what_is_not_known_is_refused_by_name)
     expect_refusal("{", "tokenizer.json:1");
 }
 
+/* Text of count marks of ten classes on one letter; their order is by class, then as they stood. */
+TEST(marks_on_one_letter_are_ordered_in_time_about_linear)
+{
+    static const char *const marks[] = { "\xcc\x81", "\xcc\xa3", "\xcc\xb4", "\xcd\x85", "\xcc\x80", "\xd6\xb0", "\xcc\xa7", "\xcc\x95", "\xd9\x8b", "\xe0\xb9\x88" };
+    enum { COUNT = 180000 };
+    struct session session = open_shared("qwen2.5");
+    struct tokens tokens;
+    char *text = malloc(3 * COUNT + 2);
+    size_t at = 0;
+    text[at++] = 'q';
+    uint32_t state = 1;
+    for (int64_t i = 0; i < COUNT; i++) {
+        state = state * 1664525 + 1013904223;
+        const char *mark = marks[(state >> 16) % 10];
+        memcpy(text + at, mark, strlen(mark));
+        at += strlen(mark);
+    }
+    clock_t begin = clock();
+    EXPECT_EQ(tokenizer_encode(session.encoder, text, at, false, &tokens), OK);
+    /* Linear work takes 0.02 s here, a square more than a minute. */
+    EXPECT((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
+    /* The reference's ids for this text. */
+    EXPECT_EQ(tokens.count, 288175);
+    EXPECT_EQ(crc32_of(tokens.id, tokens.count), 0x42aeb789);
+    free(text);
+    close_session(session);
+}
+
 #define VOCAB_MODEL(more) "\"model\":{\"type\":\"BPE\"," more "," VOCAB ",\"merges\":[\"a b\"]}}"
 #define ADDED(id, content) "{\"added_tokens\":[{\"id\":8,\"content\":\"<x>\"},{\"id\":" id ",\"content\":\"" content "\"}],"
 

@@ -1,6 +1,6 @@
 /* normalize.c: the normalizers, with the origin of every byte (tokenizer_inside.h). Build host.
  *
- * (1) Unicode forms are computed a run at a time: from an ASCII character before the first other one to the next two ASCII characters. A run that
+ * (1) Unicode forms (unicode.c) are computed a run at a time: from an ASCII character before the first other one to the next two ASCII characters. A run that
  *     does not change keeps the origin of each byte. One that does is taken apart: into a character and the marks that follow it. Of those that
  *     change, every byte's origin is that character's begin. */
 #include <stdlib.h>
@@ -88,16 +88,14 @@ static size_t end_of_cluster(const struct piece *piece, size_t at, size_t end)
 /* [begin, end) in the wanted form. */
 static void put_form(struct piece *to, const struct piece *from, size_t begin, size_t end, utf8proc_option_t options)
 {
-    utf8proc_uint8_t *form = NULL;
-    utf8proc_ssize_t size = utf8proc_map((const utf8proc_uint8_t *)from->bytes + begin, (utf8proc_ssize_t)(end - begin), &form, options);
-    if (size < 0)
-        exit(fail(E_AGAIN, "normalizer: %s", utf8proc_errmsg(size)));
-    bool same = (size_t)size == end - begin && memcmp(form, from->bytes + begin, (size_t)size) == 0;
+    char *form;
+    size_t size = unicode_form_of(from->bytes + begin, end - begin, options, &form);
+    bool same = size == end - begin && memcmp(form, from->bytes + begin, size) == 0;
     size_t cluster = end_of_cluster(from, begin, end);
     if (same)
         put(to, from->bytes + begin, end - begin, from->origin + begin, 0);
     else if (cluster == end)
-        put(to, (char *)form, (size_t)size, NULL, from->origin[begin]);
+        put(to, form, size, NULL, from->origin[begin]);
     else
         for (size_t at = begin; at < end; at = cluster) {
             cluster = end_of_cluster(from, at, end);

@@ -132,6 +132,8 @@ MUST_USE enum status stages_behind_model(struct tokenizer *tokenizer, json_t *ro
 const char *json_text(const json_t *object, const char *key);
 bool json_truth(const json_t *object, const char *key, bool fallback);
 
+/* unicode.c: text in the form that options (utf8proc's) ask for, in *form, which the caller frees. Returns its bytes. text is UTF-8. Linear. */
+size_t unicode_form_of(const char *text, size_t bytes, int options, char **form);
 /* normalize.c: runs the normalizers over encoder->piece. */
 void normalize_piece(struct encoder *encoder);
 /* split.c: cuts piece [begin, end) into words and hands each to bpe_word. Returns OK or E_DATA. */
