@@ -339,6 +339,27 @@ TEST(marks_on_one_letter_are_ordered_in_time_about_linear)
     close_session(session);
 }
 
+/* The vocabulary of the reference's ids below: a model of marks, with fused unknown characters. */
+#define MARKS_MODEL "\"model\":{\"type\":\"BPE\",\"unk_token\":\"<unk>\",\"fuse_unk\":true,\"vocab\":{\"<unk>\":0,\"\u2581\":1,\"a\":2,\"b\":3,\"c\":4,\"y\":5,"  \
+                    "\"\u2581a\":6,\"ab\":7,\"\u2581b\":8,\"d\":9},\"merges\":[\"\u2581 a\",\"a b\",\"\u2581 b\"]}}"
+#define MARKS_NORMALIZER "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\",\"prepend\":\"\u2581\"},"   \
+                         "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}]},"
+#define NORMALIZED(content) "{\"added_tokens\":[{\"id\":10,\"content\":\"" content "\",\"normalized\":true}],"
+#define IDS(...) (const int32_t[]){ __VA_ARGS__ }, (int64_t)(sizeof (const int32_t[]){ __VA_ARGS__ } / 4)
+
+TEST(a_normalized_added_token_is_sought_in_its_normalized_form)
+{
+    expect_ids(NORMALIZED("xx") MARKS_NORMALIZER MARKS_MODEL, "a xx b", false, IDS(6, 10, 8));
+    expect_ids(NORMALIZED("xx") MARKS_NORMALIZER MARKS_MODEL, "xxb", false, IDS(10, 3));
+    expect_ids(NORMALIZED("xx") MARKS_NORMALIZER MARKS_MODEL, "bxx a", false, IDS(8, 0, 6));
+    expect_ids(NORMALIZED("xx") MARKS_NORMALIZER MARKS_MODEL, "b xx xx", false, IDS(8, 10, 10));
+    expect_ids(NORMALIZED("x y") MARKS_NORMALIZER MARKS_MODEL, "ab x y", false, IDS(6, 3, 10));
+    expect_ids(NORMALIZED("x y") MARKS_NORMALIZER MARKS_MODEL, " x y", false, IDS(1, 10));
+    expect_ids(NORMALIZED("x y") MARKS_NORMALIZER MARKS_MODEL, "bx y x y", false, IDS(8, 0, 1, 5, 10));
+    expect_ids(NORMALIZED("e\u0301") "\"normalizer\":{\"type\":\"NFC\"}," MARKS_MODEL, "\xc3\xa9" "a", false, IDS(10, 2));
+    expect_ids(NORMALIZED("e\u0301") "\"normalizer\":{\"type\":\"NFC\"}," MARKS_MODEL, "e\xcc\x81", false, IDS(10));
+}
+
 #define VOCAB_MODEL(more) "\"model\":{\"type\":\"BPE\"," more "," VOCAB ",\"merges\":[\"a b\"]}}"
 #define ADDED(id, content) "{\"added_tokens\":[{\"id\":8,\"content\":\"<x>\"},{\"id\":" id ",\"content\":\"" content "\"}],"
 

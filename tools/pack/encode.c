@@ -108,9 +108,10 @@ static const struct added *added_at(const struct tokenizer *tokenizer, const cha
     unsigned char first = (unsigned char)text[at];
     for (int32_t i = tokenizer->added_first[first]; i < tokenizer->added_first[first + 1]; i++) {
         const struct added *added = &tokenizer->added[i];
-        if (added->normalized != normalized || (plain && added->special) || added->size > bytes - at)
+        if (added->normalized != normalized || added->sought_size == 0 || (plain && added->special) || added->sought_size > bytes - at)
             continue;
-        if (memcmp(text + at, added->content, added->size) == 0 && (!added->single_word || stands_alone(text, at, at + added->size, bytes)))
+        if (memcmp(text + at, added->sought, added->sought_size) == 0 &&
+            (!added->single_word || stands_alone(text, at, at + added->sought_size, bytes)))
             return added;
     }
     return NULL;
@@ -131,7 +132,7 @@ static enum status cut_at_added(struct encoder *encoder, const char *text, size_
             at++;
             continue;
         }
-        size_t begin = at, end = at + added->size;
+        size_t begin = at, end = at + added->sought_size;
         while (added->left_strip && begin > done && is_space(character_before(text, begin, &size)))
             begin -= size;
         while (added->right_strip && end < bytes && is_space(character_after(text, end, bytes, &size)))
@@ -143,7 +144,7 @@ static enum status cut_at_added(struct encoder *encoder, const char *text, size_
     return between(encoder, text, done, bytes, origin, plain);
 }
 
-static void load_piece(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin)
+void load_piece(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin)
 {
     struct piece *piece = &encoder->piece;
     size_t size = end - begin;

@@ -217,10 +217,10 @@ static enum status read_decoder(struct tokenizer *tokenizer, json_t *object)
 static int by_first_byte(const void *a, const void *b)
 {
     const struct added *x = a, *y = b;
-    unsigned char first_x = (unsigned char)x->content[0], first_y = (unsigned char)y->content[0];
+    unsigned char first_x = (unsigned char)x->sought[0], first_y = (unsigned char)y->sought[0];
     if (first_x != first_y)
         return first_x < first_y ? -1 : 1;
-    return (x->size < y->size) - (x->size > y->size);
+    return (x->sought_size < y->sought_size) - (x->sought_size > y->sought_size);
 }
 
 /* The id and the content of an added token belong to it alone, or to the same token of the vocabulary. */
@@ -231,6 +231,24 @@ static enum status check_added(const struct tokenizer *tokenizer, int32_t id, co
             return fail(E_DATA, "%s: added token \"%.*s\" has id %" PRId32 ", \"%.*s\" before it id %" PRId32 "; right is one token an id, each once",
                         tokenizer->path, SHOWN, content, id, SHOWN, tokenizer->added[i].content, tokenizer->added[i].id);
     return OK;
+}
+
+/* The reference normalizes the content of such a token as if it were a whole text: Prepend gives it a mark of its own, too. Content that vanishes
+ * there is never found; its first byte is the NUL behind it. */
+static void seek_added(const struct tokenizer *tokenizer, struct added *added)
+{
+    struct encoder encoder = { .tokenizer = tokenizer };
+    load_piece(&encoder, added->content, 0, added->size, NULL);
+    if (added->normalized)
+        normalize_piece(&encoder);
+    added->sought_size = encoder.piece.size;
+    added->sought = memory_take(added->sought_size + 1);
+    memcpy(added->sought, encoder.piece.bytes, added->sought_size);
+    added->sought[added->sought_size] = '\0';
+    free(encoder.piece.bytes);
+    free(encoder.piece.origin);
+    free(encoder.spare.bytes);
+    free(encoder.spare.origin);
 }
 
 static enum status read_added(struct tokenizer *tokenizer, json_t *list)
@@ -258,9 +276,11 @@ static enum status read_added(struct tokenizer *tokenizer, json_t *list)
         if (json_integer_value(id) >= tokenizer->size)
             tokenizer->size = (int32_t)json_integer_value(id) + 1;
     }
+    for (int32_t k = 0; k < tokenizer->added_count; k++)
+        seek_added(tokenizer, &tokenizer->added[k]);
     qsort(tokenizer->added, (size_t)tokenizer->added_count, sizeof *tokenizer->added, by_first_byte);
     for (int32_t byte = 0, at = 0; byte <= 256; byte++) {
-        while (at < tokenizer->added_count && (unsigned char)tokenizer->added[at].content[0] < byte)
+        while (at < tokenizer->added_count && (unsigned char)tokenizer->added[at].sought[0] < byte)
             at++;
         tokenizer->added_first[byte] = at;
     }

@@ -254,8 +254,10 @@ void tokenizer_close(struct tokenizer *tokenizer)
     }
     for (int32_t i = 0; i < tokenizer->splitters; i++)
         pcre2_code_free(tokenizer->splitter[i].code);
-    for (int32_t i = 0; i < tokenizer->added_count; i++)
+    for (int32_t i = 0; i < tokenizer->added_count; i++) {
         free(tokenizer->added[i].content);
+        free(tokenizer->added[i].sought);
+    }
     free(tokenizer->added);
     vocabulary_close(&tokenizer->vocabulary);
     merges_close(&tokenizer->merges);

@@ -61,8 +61,10 @@ struct splitter {
 };
 struct added {
     int32_t id;
-    char *content;
+    char *content;                 /* as the file writes it */
     size_t size;
+    char *sought;                  /* what stands in the text where the token is: normalized content where the token is sought in normalized text */
+    size_t sought_size;
     bool special, normalized, left_strip, right_strip, single_word;
 };
 
@@ -79,9 +81,9 @@ struct tokenizer {
     int32_t normalizers;
     struct splitter splitter[SPLITTERS_MOST];
     int32_t splitters;
-    struct added *added;           /* by first byte, longest first */
+    struct added *added;           /* by first byte sought, longest first */
     int32_t added_count;
-    int32_t added_first[257];      /* added tokens whose first byte is b: [added_first[b], added_first[b + 1]) */
+    int32_t added_first[257];      /* added tokens whose first byte sought is b: [added_first[b], added_first[b + 1]) */
     int32_t size;                  /* largest id + 1, added tokens included */
     int32_t prefix[SPECIAL_MOST], suffix[SPECIAL_MOST], prefixes, suffixes;
     bool decode_marks;             /* decoder: U+2581 becomes a space, byte tokens bytes, one leading space goes */
@@ -132,6 +134,8 @@ MUST_USE enum status stages_behind_model(struct tokenizer *tokenizer, json_t *ro
 const char *json_text(const json_t *object, const char *key);
 bool json_truth(const json_t *object, const char *key, bool fallback);
 
+/* encode.c: text [begin, end) becomes the piece; origin NULL: a byte is its own. */
+void load_piece(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin);
 /* unicode.c: text in the form that options (utf8proc's) ask for, in *form, which the caller frees. Returns its bytes. text is UTF-8. Linear. */
 size_t unicode_form_of(const char *text, size_t bytes, int options, char **form);
 /* normalize.c: runs the normalizers over encoder->piece. */
