@@ -300,12 +300,15 @@ TEST(what_is_not_known_is_refused_by_name)
     expect_refusal(HEAD PRE TAIL MODEL("[\"a x\"]"), "the second is not in the vocabulary");
     expect_refusal(HEAD PRE TAIL MODEL("[\"b c\"]"), "their result is not in the vocabulary");
     expect_refusal(HEAD PRE TAIL MODEL("[\"abc\"]"), "merge 1");
-    expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Whitespace\"}," TAIL MODEL("[]"), "Whitespace");
+    expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"UnicodeScripts\"}," TAIL MODEL("[]"), "UnicodeScripts");
     expect_refusal(HEAD PRE "\"post_processor\":{\"type\":\"BertProcessing\"}," MODEL("[]"), "BertProcessing");
     expect_refusal(HEAD PRE TAIL "\"model\":{\"type\":\"WordPiece\"," VOCAB ",\"merges\":[]}}", "WordPiece");
     expect_refusal(HEAD PRE TAIL "\"model\":{\"type\":\"BPE\",\"byte_fallback\":true," VOCAB ",\"merges\":[]}}", "byte_fallback");
     expect_refusal("{\"normalizer\":{\"type\":\"Precompiled\"}," PRE TAIL MODEL("[]"), "Precompiled");
     expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a\"},\"behavior\":\"Isolated\"}," TAIL MODEL("[]"), "pattern");
+    expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}," TAIL MODEL("[]"), "last");
+    expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\"},{\"type\":\"ByteLevel\"}]}," TAIL MODEL("[]"), "as the first");
+    expect_refusal(HEAD PRE "\"decoder\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}," MODEL("[]"), "decoder Metaspace");
     expect_refusal("{\"a\":1,\"a\":2}", "duplicate");
     expect_refusal("[]", "no JSON object");
     expect_refusal("{", "tokenizer.json:1");

@@ -82,8 +82,7 @@ static utf8proc_int32_t character_after(const char *text, size_t at, size_t end,
     return character;
 }
 
-/* Unicode's White_Space. */
-static bool is_space(utf8proc_int32_t c)
+bool is_space(int32_t c)
 {
     return (c >= 9 && c <= 13) || c == 32 || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
            c == 0x202f || c == 0x205f || c == 0x3000;
@@ -165,6 +164,7 @@ static enum status encode_normalized(struct encoder *encoder, const char *text, 
     if (begin == end)
         return OK;
     load_piece(encoder, text, begin, end, origin);
+    open_piece(encoder);
     return split_piece(encoder, 0, encoder->piece.size, 0);
 }
 
@@ -183,8 +183,10 @@ static enum status encode_raw(struct encoder *encoder, const char *text, size_t 
         return OK;
     load_piece(encoder, text, begin, end, NULL);
     normalize_piece(encoder);
-    if (!has_normalized_added(encoder->tokenizer))
+    if (!has_normalized_added(encoder->tokenizer)) {
+        open_piece(encoder);
         return encoder->piece.size == 0 ? OK : split_piece(encoder, 0, encoder->piece.size, 0);
+    }
     /* The words are cut from encoder->piece, so the normalized text moves to a place of its own. */
     struct piece normalized = encoder->piece;
     encoder->piece = (struct piece){ 0 };

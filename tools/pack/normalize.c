@@ -58,6 +58,43 @@ static void replace(struct encoder *encoder, const char *pattern, const char *co
     swap(encoder);
 }
 
+/* Character by character, as the reference does: a final sigma is not looked for. U+0130 alone becomes two. */
+static void lower(struct encoder *encoder)
+{
+    struct piece *from = &encoder->piece, *to = &encoder->spare;
+    to->size = 0;
+    for (size_t at = 0; at < from->size;) {
+        utf8proc_int32_t c;
+        utf8proc_uint8_t bytes[4];
+        size_t size = (size_t)utf8proc_iterate((const utf8proc_uint8_t *)from->bytes + at, (utf8proc_ssize_t)(from->size - at), &c);
+        if (c == 0x130)
+            put(to, "i\xcc\x87", 3, NULL, from->origin[at]);
+        else
+            put(to, (char *)bytes, (size_t)utf8proc_encode_char(utf8proc_tolower(c), bytes), NULL, from->origin[at]);
+        at += size;
+    }
+    swap(encoder);
+}
+
+static void strip(struct encoder *encoder, bool left, bool right)
+{
+    struct piece *from = &encoder->piece, *to = &encoder->spare;
+    size_t first = from->size, last = 0, size;
+    for (size_t at = 0; at < from->size; at += size) {
+        utf8proc_int32_t c;
+        size = (size_t)utf8proc_iterate((const utf8proc_uint8_t *)from->bytes + at, (utf8proc_ssize_t)(from->size - at), &c);
+        if (is_space(c))
+            continue;
+        first = at < first ? at : first;
+        last = at + size;
+    }
+    size_t begin = left ? first : 0, end = right ? last : from->size;
+    to->size = 0;
+    if (begin < end)
+        put(to, from->bytes + begin, end - begin, from->origin + begin, 0);
+    swap(encoder);
+}
+
 static bool is_ascii(char c)
 {
     return (unsigned char)c < 0x80;
@@ -154,6 +191,26 @@ void normalize_piece(struct encoder *encoder)
         case NORMALIZE_REPLACE:
             replace(encoder, normalizer->pattern, normalizer->content);
             break;
+        case NORMALIZE_LOWER:
+            lower(encoder);
+            break;
+        case NORMALIZE_STRIP:
+            strip(encoder, normalizer->left, normalizer->right);
+            break;
         }
     }
+}
+
+void open_piece(struct encoder *encoder)
+{
+    const struct opening *opening = &encoder->tokenizer->opening;
+    struct piece *piece = &encoder->piece;
+    if (opening->mark == NULL || piece->size == 0)
+        return;
+    if (opening->replaces)
+        replace(encoder, " ", opening->mark);
+    size_t size = strlen(opening->mark);
+    bool begun = piece->size >= size && memcmp(piece->bytes, opening->mark, size) == 0;
+    if (!begun && (opening->scheme == OPEN_ALWAYS || (opening->scheme == OPEN_FIRST && piece->origin[0] == 0)))
+        prepend(encoder, opening->mark);
 }

@@ -59,33 +59,41 @@ static enum status pass_on(struct encoder *encoder, size_t begin, size_t end, in
     return begin < end ? split_piece(encoder, begin, end, stage + 1) : OK;
 }
 
-/* One stretch of the text: matched (as the behaviour sees it) or between matches. held is where a word begins that may still grow. */
-static enum status cut(struct encoder *encoder, const struct splitter *splitter, size_t begin, size_t end, bool matched, size_t *held, int32_t stage)
+/* Whether a stretch begins a word of its own behind one that was matched or not. The text begins behind one that was not. */
+static bool begins_word(enum split_behaviour behaviour, bool before, bool matched)
+{
+    switch (behaviour) {
+    case SPLIT_WITH_PREVIOUS:
+        return before || !matched;
+    case SPLIT_WITH_NEXT:
+        return matched || !before;
+    case SPLIT_CONTIGUOUS:
+        return before != matched;
+    default:
+        return true;
+    }
+}
+
+/* The word that may still grow: from begin on, its last stretch matched or not. */
+struct held {
+    size_t begin;
+    bool matched;
+};
+
+/* One stretch of the text: matched (as the behaviour sees it) or between matches. */
+static enum status cut(struct encoder *encoder, const struct splitter *splitter, size_t begin, size_t end, bool matched, struct held *held, int32_t stage)
 {
     if (splitter->invert)
         matched = !matched;
     if (begin == end)
         return OK;
-    switch (splitter->behaviour) {
-    case SPLIT_ISOLATED:
-        *held = end;
-        return pass_on(encoder, begin, end, stage);
-    case SPLIT_REMOVED:
-        *held = end;
-        return matched ? OK : pass_on(encoder, begin, end, stage);
-    case SPLIT_WITH_PREVIOUS:
-        if (!matched)
-            return OK;      /* waits for the match that belongs to it */
-        break;
-    case SPLIT_WITH_NEXT:
-        if (!matched)
-            break;
-        TRY(pass_on(encoder, *held, begin, stage));
-        *held = begin;
-        return OK;
+    if (begins_word(splitter->behaviour, held->matched, matched)) {
+        TRY(pass_on(encoder, held->begin, begin, stage));
+        held->begin = begin;
     }
-    TRY(pass_on(encoder, *held, end, stage));
-    *held = end;
+    if (splitter->behaviour == SPLIT_REMOVED && matched)
+        held->begin = end;
+    held->matched = matched;
     return OK;
 }
 
@@ -96,7 +104,8 @@ enum status split_piece(struct encoder *encoder, size_t begin, size_t end, int32
         return OK;
     }
     const struct splitter *splitter = &encoder->tokenizer->splitter[stage];
-    size_t at = begin, held = begin, from = begin;
+    size_t at = begin, from = begin;
+    struct held held = { .begin = begin };
     while (from < end) {
         PCRE2_SPTR subject = (PCRE2_SPTR)encoder->piece.bytes + begin;
         int found = pcre2_match(splitter->code, subject, end - begin, from - begin, PCRE2_NO_UTF_CHECK, encoder->match, encoder->context);
@@ -121,5 +130,5 @@ enum status split_piece(struct encoder *encoder, size_t begin, size_t end, int32
         at = from = match_end;
     }
     TRY(cut(encoder, splitter, at, end, false, &held, stage));
-    return splitter->behaviour == SPLIT_WITH_PREVIOUS || splitter->behaviour == SPLIT_WITH_NEXT ? pass_on(encoder, held, end, stage) : OK;
+    return pass_on(encoder, held.begin, end, stage);
 }

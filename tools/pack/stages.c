@@ -11,6 +11,10 @@ enum { SHOWN = 80 };
 
 #define GPT2_PATTERN "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
+/* \w of Rust's regex, which the reference's Whitespace is written in, and what it calls punctuation. */
+#define WORD "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]"
+#define PUNCTUATION "[!-/:-@\\[-`{-~]|\\p{P}"
+
 const char *json_text(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
@@ -36,6 +40,7 @@ static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
 {
     static const struct known keys[] = {
         { "type", KNOWN_TEXT }, { "normalizers", KNOWN_ARRAY }, { "prepend", KNOWN_TEXT }, { "pattern", KNOWN_OBJECT }, { "content", KNOWN_TEXT },
+        { "strip_left", KNOWN_TRUTH }, { "strip_right", KNOWN_TRUTH },
     };
     static const char *const forms[] = { "NFC", "NFD", "NFKC", "NFKD" };
     const char *type = json_text(object, "type");
@@ -60,7 +65,12 @@ static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
         return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_PREPEND, .content = strdup(prepended) });
     if (strcmp(type, "Replace") == 0 && pattern != NULL && pattern[0] != '\0' && content != NULL)
         return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_REPLACE, .pattern = strdup(pattern), .content = strdup(content) });
-    return fail(E_DATA, "%s: normalizer %.*s, as it stands there, is not supported; NFC, NFD, NFKC, NFKD, Prepend, Replace of a string and Sequence are",
+    if (strcmp(type, "Lowercase") == 0)
+        return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_LOWER });
+    if (strcmp(type, "Strip") == 0 && json_is_boolean(json_object_get(object, "strip_left")) && json_is_boolean(json_object_get(object, "strip_right")))
+        return add_normalizer(tokenizer, (struct normalizer){ .kind = NORMALIZE_STRIP, .left = json_truth(object, "strip_left", false),
+                                                              .right = json_truth(object, "strip_right", false) });
+    return fail(E_DATA, "%s: normalizer %.*s, as it stands there, is not supported; NFC, NFD, NFKC, NFKD, Lowercase, Strip, Prepend, Replace of a string and Sequence are",
                 tokenizer->path, SHOWN, type);
 }
 
@@ -90,26 +100,74 @@ static char *quoted(const char *text)
     return pattern;
 }
 
-static enum status read_split(struct tokenizer *tokenizer, json_t *object)
+static enum status read_behaviour(const struct tokenizer *tokenizer, const char *type, const char *name, enum split_behaviour *behaviour)
 {
     static const struct {
         const char *name;
         enum split_behaviour behaviour;
     } behaviours[] = {
         { "Isolated", SPLIT_ISOLATED }, { "Removed", SPLIT_REMOVED }, { "MergedWithPrevious", SPLIT_WITH_PREVIOUS }, { "MergedWithNext", SPLIT_WITH_NEXT },
+        { "Contiguous", SPLIT_CONTIGUOUS },
     };
-    const char *name = json_text(object, "behavior"), *regex = json_text(json_object_get(object, "pattern"), "Regex");
-    const char *text = json_text(json_object_get(object, "pattern"), "String");
-    if (regex == NULL && (text == NULL || text[0] == '\0'))
-        return fail(E_DATA, "%s: pre-tokenizer Split without a pattern", tokenizer->path);
     for (int64_t i = 0; name != NULL && i < ELEMENTS_OF(behaviours); i++)
         if (strcmp(name, behaviours[i].name) == 0) {
-            char *pattern = regex != NULL ? strdup(regex) : quoted(text);
-            enum status status = add_splitter(tokenizer, pattern, behaviours[i].behaviour, json_truth(object, "invert", false));
-            free(pattern);
-            return status;
+            *behaviour = behaviours[i].behaviour;
+            return OK;
         }
-    return fail(E_DATA, "%s: pre-tokenizer Split: behavior \"%.*s\" is not supported", tokenizer->path, SHOWN, name == NULL ? "" : name);
+    return fail(E_DATA, "%s: pre-tokenizer %s: behavior \"%.*s\" is not supported", tokenizer->path, type, SHOWN, name == NULL ? "" : name);
+}
+
+static enum status read_split(struct tokenizer *tokenizer, json_t *object)
+{
+    const char *regex = json_text(json_object_get(object, "pattern"), "Regex"), *text = json_text(json_object_get(object, "pattern"), "String");
+    enum split_behaviour behaviour = SPLIT_ISOLATED;
+    if (regex == NULL && (text == NULL || text[0] == '\0'))
+        return fail(E_DATA, "%s: pre-tokenizer Split without a pattern", tokenizer->path);
+    TRY(read_behaviour(tokenizer, "Split", json_text(object, "behavior"), &behaviour));
+    char *pattern = regex != NULL ? strdup(regex) : quoted(text);
+    enum status status = add_splitter(tokenizer, pattern, behaviour, json_truth(object, "invert", false));
+    free(pattern);
+    return status;
+}
+
+/* What is put before a text goes before the whole stretch, so nothing may have cut it before. */
+static enum status add_opening(struct tokenizer *tokenizer, const char *type, struct opening opening)
+{
+    if (tokenizer->splitters > 0 || tokenizer->opening.mark != NULL) {
+        free(opening.mark);
+        return fail(E_DATA, "%s: pre-tokenizer %s that puts a mark before words stands behind another; it is supported as the first", tokenizer->path, type);
+    }
+    tokenizer->opening = opening;
+    return OK;
+}
+
+static enum status read_metaspace(struct tokenizer *tokenizer, json_t *object)
+{
+    static const char *const schemes[] = { "never", "always", "first" };
+    const char *mark = json_text(object, "replacement"), *scheme = json_text(object, "prepend_scheme");
+    int32_t found = scheme == NULL ? OPEN_ALWAYS : OPEN_NEVER;
+    while (scheme != NULL && found < ELEMENTS_OF(schemes) && strcmp(scheme, schemes[found]) != 0)
+        found++;
+    if (mark == NULL || mark[0] == '\0' || found == ELEMENTS_OF(schemes))
+        return fail(E_DATA, "%s: pre-tokenizer Metaspace: replacement \"%.*s\", prepend_scheme \"%.*s\"; right are a character, and always, first or never",
+                    tokenizer->path, SHOWN, mark == NULL ? "" : mark, SHOWN, scheme == NULL ? "" : scheme);
+    if (!json_truth(object, "add_prefix_space", true) && found != OPEN_NEVER)
+        return fail(E_DATA, "%s: pre-tokenizer Metaspace: add_prefix_space is false, prepend_scheme is not \"never\": which is right?", tokenizer->path);
+    TRY(add_opening(tokenizer, "Metaspace", (struct opening){ (enum opening_scheme)found, strdup(mark), true }));
+    if (!json_truth(object, "split", true))
+        return OK;
+    char *pattern = quoted(mark);
+    enum status status = add_splitter(tokenizer, pattern, SPLIT_WITH_NEXT, false);
+    free(pattern);
+    return status;
+}
+
+static enum status read_punctuation(struct tokenizer *tokenizer, json_t *object)
+{
+    enum split_behaviour behaviour = SPLIT_ISOLATED;
+    if (json_object_get(object, "behavior") != NULL)
+        TRY(read_behaviour(tokenizer, "Punctuation", json_text(object, "behavior"), &behaviour));
+    return add_splitter(tokenizer, PUNCTUATION, behaviour, false);
 }
 
 static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *object)
@@ -117,6 +175,7 @@ static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *objec
     static const struct known keys[] = {
         { "type", KNOWN_TEXT }, { "pretokenizers", KNOWN_ARRAY }, { "pattern", KNOWN_OBJECT }, { "behavior", KNOWN_TEXT }, { "invert", KNOWN_TRUTH },
         { "individual_digits", KNOWN_TRUTH }, { "add_prefix_space", KNOWN_TRUTH }, { "trim_offsets", KNOWN_TRUTH }, { "use_regex", KNOWN_TRUTH },
+        { "replacement", KNOWN_TEXT }, { "prepend_scheme", KNOWN_TEXT }, { "split", KNOWN_TRUTH }, { "str_rep", KNOWN_TEXT },
     };
     const char *type = json_text(object, "type");
     json_t *part;
@@ -137,11 +196,19 @@ static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *objec
         return add_splitter(tokenizer, json_truth(object, "individual_digits", false) ? "\\p{N}" : "\\p{N}+", SPLIT_ISOLATED, false);
     if (strcmp(type, "ByteLevel") == 0) {
         if (json_truth(object, "add_prefix_space", true))
-            return fail(E_DATA, "%s: pre-tokenizer ByteLevel with add_prefix_space is not supported", tokenizer->path);
+            TRY(add_opening(tokenizer, "ByteLevel", (struct opening){ OPEN_ALWAYS, strdup(" "), false }));
         tokenizer->byte_level = true;
         return json_truth(object, "use_regex", true) ? add_splitter(tokenizer, GPT2_PATTERN, SPLIT_ISOLATED, false) : OK;
     }
-    return fail(E_DATA, "%s: pre-tokenizer %.*s is not supported; Split, Digits, ByteLevel and Sequence are", tokenizer->path, SHOWN, type);
+    if (strcmp(type, "Metaspace") == 0)
+        return read_metaspace(tokenizer, object);
+    if (strcmp(type, "Punctuation") == 0)
+        return read_punctuation(tokenizer, object);
+    if (strcmp(type, "WhitespaceSplit") == 0)
+        return add_splitter(tokenizer, "\\s", SPLIT_REMOVED, false);
+    if (strcmp(type, "Whitespace") == 0)
+        return add_splitter(tokenizer, WORD "+|(?:(?!" WORD ")\\S)+", SPLIT_REMOVED, true);
+    return fail(E_DATA, "%s: pre-tokenizer %.*s is not supported; Split, Digits, ByteLevel, Metaspace, Punctuation, Whitespace, WhitespaceSplit and Sequence are", tokenizer->path, SHOWN, type);
 }
 
 /* ---- post-processor and decoder ---- */
@@ -202,6 +269,13 @@ static enum status read_decoder(struct tokenizer *tokenizer, json_t *object)
     size_t i;
     if (object == NULL || json_is_null(object))
         return OK;
+    if (type != NULL && strcmp(type, "Metaspace") == 0) {
+        const char *mark = json_text(object, "replacement"), *scheme = json_text(object, "prepend_scheme");
+        if (mark == NULL || strcmp(mark, MARK) != 0 || (scheme != NULL && strcmp(scheme, "never") == 0))
+            return fail(E_DATA, "%s: decoder Metaspace with another replacement than U+2581, or prepend_scheme never, is not supported", tokenizer->path);
+        tokenizer->decode_marks = true;
+        return OK;
+    }
     for (int64_t k = 0; type != NULL && k < ELEMENTS_OF(known); k++)
         if (strcmp(type, known[k]) == 0) {
             tokenizer->decode_marks = tokenizer->decode_marks || strcmp(type, "ByteFallback") == 0;

@@ -259,6 +259,7 @@ void tokenizer_close(struct tokenizer *tokenizer)
         free(tokenizer->added[i].sought);
     }
     free(tokenizer->added);
+    free(tokenizer->opening.mark);
     vocabulary_close(&tokenizer->vocabulary);
     merges_close(&tokenizer->merges);
     free(tokenizer->path);

@@ -1,7 +1,7 @@
 /* tokenizer.h: text to ids, as the model's own tokenizer.json says. Build host, any thread.
  *
  * Reads Hugging Face tokenizer.json: BPE with the normalizers, pre-tokenizers, added tokens and byte fallback that Qwen2/2.5/3, Llama-2/3,
- * SmolLM2/GPT-2, Mistral and Phi-3 need. A type or option that is not known is an error that names it; nothing is skipped.
+ * SmolLM2/GPT-2, Mistral and Phi-3 need, and the other small ones. A type or option that is not known is an error that names it; nothing is skipped.
  * (1) After tokenizer_open the tokenizer is read only: any number of threads encode with it, each with its own struct encoder. */
 #ifndef TOOLS_PACK_TOKENIZER_H
 #define TOOLS_PACK_TOKENIZER_H

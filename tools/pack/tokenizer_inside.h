@@ -47,13 +47,21 @@ const struct merge *merges_find(const struct merges *merges, int32_t left, int32
 
 /* ---- the parts of a tokenizer ---- */
 
-enum normalizer_kind { NORMALIZE_NFC, NORMALIZE_NFD, NORMALIZE_NFKC, NORMALIZE_NFKD, NORMALIZE_PREPEND, NORMALIZE_REPLACE };
+enum normalizer_kind { NORMALIZE_NFC, NORMALIZE_NFD, NORMALIZE_NFKC, NORMALIZE_NFKD, NORMALIZE_PREPEND, NORMALIZE_REPLACE, NORMALIZE_LOWER,
+                       NORMALIZE_STRIP };
 enum { NORMALIZERS_MOST = 8, SPLITTERS_MOST = 8, SPECIAL_MOST = 4 };
 struct normalizer {
     enum normalizer_kind kind;
     char *pattern, *content;       /* REPLACE: a text and its replacement; PREPEND: content */
+    bool left, right;              /* STRIP */
 };
-enum split_behaviour { SPLIT_ISOLATED, SPLIT_REMOVED, SPLIT_WITH_PREVIOUS, SPLIT_WITH_NEXT };
+enum opening_scheme { OPEN_NEVER, OPEN_ALWAYS, OPEN_FIRST };      /* FIRST: only at the beginning of the text */
+struct opening {
+    enum opening_scheme scheme;
+    char *mark;                    /* what a stretch between added tokens is to begin with; NULL: nothing is done */
+    bool replaces;                 /* Metaspace: spaces become the mark first */
+};
+enum split_behaviour { SPLIT_ISOLATED, SPLIT_REMOVED, SPLIT_WITH_PREVIOUS, SPLIT_WITH_NEXT, SPLIT_CONTIGUOUS };
 struct splitter {
     pcre2_code *code;
     enum split_behaviour behaviour;
@@ -79,6 +87,7 @@ struct tokenizer {
     int32_t byte_token[256];       /* byte-level: the byte's own token; byte fallback: <0xNN>; -1: none */
     struct normalizer normalizer[NORMALIZERS_MOST];
     int32_t normalizers;
+    struct opening opening;
     struct splitter splitter[SPLITTERS_MOST];
     int32_t splitters;
     struct added *added;           /* by first byte sought, longest first */
@@ -140,6 +149,9 @@ void load_piece(struct encoder *encoder, const char *text, size_t begin, size_t 
 size_t unicode_form_of(const char *text, size_t bytes, int options, char **form);
 /* normalize.c: runs the normalizers over encoder->piece. */
 void normalize_piece(struct encoder *encoder);
+/* Begins encoder->piece as the pre-tokenizer wants it: a space or mark before it. */
+void open_piece(struct encoder *encoder);
+bool is_space(int32_t character);      /* Unicode's White_Space */
 /* split.c: cuts piece [begin, end) into words and hands each to bpe_word. Returns OK or E_DATA. */
 MUST_USE enum status split_piece(struct encoder *encoder, size_t begin, size_t end, int32_t stage);
 /* Compiles a pattern as the reference reads it. Returns OK, or E_DATA with what PCRE2 says. */
