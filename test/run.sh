@@ -1,6 +1,7 @@
 #!/bin/bash
 # run.sh BUILD [ID | quick]: runs the test programs under BUILD/test and the scripts test/*/*_test.sh, prints their lines, and closes with
-# "N passed, N failed, N skipped". With ID only the program or script that has it; quick: programs only. Exit status 0 only if nothing failed.
+# "N passed, N failed, N skipped". With ID only the program or script that has it, and it is a failure if no test has it; quick: programs only.
+# Exit status 0 only if nothing failed.
 set -u
 build=$1 one=${2:-}
 log=$build/test/log
@@ -29,6 +30,15 @@ for test in "$build"/test/*/*_test test/*/*_test.sh; do
     fi
 done
 rm -f "$log.part"
+
+# A script may run more than the test it was asked for, or nothing: what counts is that a line of that name came, or of one below it.
+if [ -n "$one" ] && [ "$one" != quick ] && ! grep -q '^FAIL' "$log"; then
+    id=${one%%:*}
+    awk -v id="$id" '{ name = $2; sub(/:$/, "", name) } name == id || index(name, id ".") == 1 || index(name, id "_") == 1 { found = 1 } END { exit !found }' "$log" || {
+        names=$(ls test/*/*_test.c test/*/*_test.sh | sed 's|.*/||; s/_test\..*//' | sort -u | xargs)
+        echo "FAIL  $id: there is no test of that name; ONE= takes file or file.name, and the files are: $names" | tee -a "$log"
+    }
+fi
 
 passed=$(grep -c '^ok ' "$log"); skipped=$(grep -c '^skip ' "$log")
 failed=$(sed -n 's/^FAIL  \([^:]*\):.*/\1/p' "$log" | sort -u | wc -l)
