@@ -19,6 +19,12 @@ ifeq ($(wildcard layouts/methods/$(METHOD).h),)
 $(error METHOD=$(METHOD): there is no layouts/methods/$(METHOD).h; there are: $(call names,layouts/methods,.h))
 endif
 
+# SEQ, ROWS and MICRO become C constants: digits, no leading zero (C would read octal). What the layout allows, layoutc says.
+undigit = $(subst 9,$(2),$(subst 8,$(2),$(subst 7,$(2),$(subst 6,$(2),$(subst 5,$(2),$(subst 4,$(2),$(subst 3,$(2),$(subst 2,$(2),$(subst 1,$(2),$(subst 0,$(2),$(1)))))))))))
+space   = $(subst ,, )
+whole   = $(if $(call undigit,$(1),)$(filter 0%,$(1))$(word 10,$(call undigit,$(1),digit$(space))),,whole)
+$(foreach name,SEQ ROWS MICRO,$(if $($(name)),$(if $(call whole,$($(name))),,$(error $(name) is $($(name)); allowed is a whole number from 1 to 999999999, in digits alone))))
+
 BUILD ?= build
 CC    ?= gcc
 ifeq ($(origin CC),default)

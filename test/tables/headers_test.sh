@@ -31,7 +31,15 @@ check more_stages_than_layers                  says 2 "LAYOUT_PP is 8 stages, bu
 check a_sequence_above_the_models_positions    says 2 "make: SEQ is 512, but layouts/models/tiny-llama.h has MODEL_POSITIONS 256" SEQ=512
 check memory_that_does_not_fit                 says 2 "more than BOARD_DEVICE_MEMORY_BYTES of boards/host-x8/board.h, which is 2.50 GiB; largest: saved activations" \
                                                       LAYOUT=dp8 MODEL=smollm2-135m SEQ=2048
-check no_micro_batches                         says 2 "make: MICRO is 0; allowed are 1 to" MICRO=0
+whole="allowed is a whole number from 1 to 999999999, in digits alone"
+check no_micro_batches                         says 2 "MICRO is 0; $whole" MICRO=0
+check a_sequence_that_is_no_number             says 2 "SEQ is abc; $whole" SEQ=abc
+check a_negative_number_of_rows                says 2 "ROWS is -1; $whole" ROWS=-1
+check an_octal_number                          says 2 "ROWS is 010; $whole" ROWS=010
+check two_numbers_for_one                      says 2 "SEQ is 1 2; $whole" "SEQ=1 2"
+check a_number_with_a_unit                     says 2 "SEQ is 4k; $whole" SEQ=4k
+check a_number_beyond_any_int                  says 2 "SEQ is 99999999999; $whole" SEQ=99999999999
+check too_many_micro_batches                   says 2 "make: MICRO is 999999999; allowed are 1 to" MICRO=999999999
 check a_missing_constant_is_named              bash -c "
     printf '#define BOARD_NAME \"x\"\n#define BOARD_NODES 1\n' > $build/board.h
     gcc -std=c11 -I. -Isrc -DBOARD_HEADER='\"$build/board.h\"' -DLAYOUT_HEADER='\"layouts/single.h\"' -DMODEL_HEADER='\"layouts/models/tiny-llama.h\"' \
