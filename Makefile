@@ -25,6 +25,12 @@ space   = $(subst ,, )
 whole   = $(if $(call undigit,$(1),)$(filter 0%,$(1))$(word 10,$(call undigit,$(1),digit$(space))),,whole)
 $(foreach name,SEQ ROWS MICRO,$(if $($(name)),$(if $(call whole,$($(name))),,$(error $(name) is $($(name)); allowed is a whole number from 1 to 999999999, in digits alone))))
 
+# The demo and the recipe of its checkpoint build images of their own.
+given = $(filter command environment,$(firstword $(origin $(1))))
+fixed = $(foreach name,$(2),$(if $(call given,$(name)),$(error make $(1) builds its own board and layout: $(name)=$($(name)) cannot be honoured$(3))))
+$(if $(filter demo,$(MAKECMDGOALS)),$(call fixed,demo,BOARD LAYOUT METHOD SEQ ROWS MICRO,; MODEL= and DEMO_FOLDER= can))
+$(if $(filter tiny,$(MAKECMDGOALS)),$(call fixed,tiny,BOARD LAYOUT MODEL METHOD SEQ ROWS MICRO))
+
 BUILD ?= build
 CC    ?= gcc
 ifeq ($(origin CC),default)
@@ -201,7 +207,7 @@ check: setup
 test-programs: $(TEST_PROGRAMS)
 
 # The demo builds its own image: eight ranks, cut as the model allows.
-DEMO_MODEL   = $(if $(filter command line,$(origin MODEL)),$(MODEL),demo)
+DEMO_MODEL   = $(if $(call given,MODEL),$(MODEL),demo)
 DEMO_LAYOUT  = $(if $(filter smollm2-135m,$(DEMO_MODEL)),pp2dp4,tp2pp2dp2)
 DEMO_BATCH   = $(if $(filter smollm2-135m,$(DEMO_MODEL)),ROWS=2 MICRO=1,ROWS=4 MICRO=2)
 DEMO_FOLDER ?= $(if $(filter demo,$(DEMO_MODEL)),demo/model,$(BUILD)/models/$(DEMO_MODEL))
@@ -213,15 +219,16 @@ demo: setup
 
 .PHONY: demo-run
 demo-run: $(BUILD)/tools/pack $(BUILD)/tools/decode $(BUILD)/tools/mkdemo
-	@$(if $(filter demo,$(DEMO_MODEL)),,tools/get_model.sh $(DEMO_MODEL) $(DEMO_FOLDER) $(BUILD))
+	@$(if $(filter demo,$(DEMO_MODEL)),,tools/get_model.sh "$(DEMO_MODEL)" "$(DEMO_FOLDER)" "$(BUILD)")
 	@$(MAKE) --no-print-directory BOARD=host-x8 LAYOUT=$(DEMO_LAYOUT) MODEL=$(DEMO_MODEL) SEQ=128 $(DEMO_BATCH) image
-	@tools/demo.sh $(BUILD) $(DEMO_MODEL) $(BUILD)/host-x8/$(DEMO_LAYOUT)+seq128+$(subst ROWS=,rows,$(subst MICRO=,micro,$(subst $(subst ,, ),+,$(DEMO_BATCH))))/$(DEMO_MODEL)/full/nocturne $(abspath $(DEMO_FOLDER))
+	@folder=$$(cd "$(DEMO_FOLDER)" && pwd) && tools/demo.sh "$(BUILD)" "$(DEMO_MODEL)" \
+	    "$(BUILD)/host-x8/$(DEMO_LAYOUT)+seq128+$(subst ROWS=,rows,$(subst MICRO=,micro,$(subst $(space),+,$(DEMO_BATCH))))/$(DEMO_MODEL)/full/nocturne" "$$folder"
 
 ## tiny: trains the demo's checkpoint again from nothing, with the recipe in tools/tiny
 .PHONY: tiny
 tiny: setup
 	@$(MAKE) --no-print-directory BOARD=host-x1 LAYOUT=single MODEL=demo SEQ=128 ROWS=8 MICRO=4 image $(BUILD)/tools/pack $(BUILD)/tools/mkdemo
-	@tools/tiny/recipe.sh $(BUILD) $(BUILD)/host-x1/single+seq128+rows8+micro4/demo/full/nocturne
+	@tools/tiny/recipe.sh "$(BUILD)" "$(BUILD)"/host-x1/single+seq128+rows8+micro4/demo/full/nocturne
 
 ## golden: makes the fixtures under test/golden again, with PyTorch in .venv (large: not part of any test)
 .PHONY: golden
