@@ -47,5 +47,31 @@ if wanted a_name_that_is_no_plain_word_is_bad_usage; then
     [ $? -eq 64 ] && [ -z "$out" ]
     verdict $? a_name_that_is_no_plain_word_is_bad_usage "status $?"
 fi
+if wanted a_header_is_written_whole; then
+    $mkmodel test/golden/tiny-llama --name tiny-llama --out $folder/new.h 2> $folder/error && cmp -s $folder/new.h layouts/models/tiny-llama.h &&
+        [ "$(ls $folder | grep -c tmp)" -eq 0 ]
+    verdict $? a_header_is_written_whole "$(head -c 200 $folder/error)"
+fi
+if wanted a_refusal_leaves_the_header_as_it_was; then
+    sed 's/"silu"/"gelu"/' test/golden/tiny-llama/config.json > $folder/config.json
+    echo 'last year' > $folder/old.h
+    $mkmodel $folder --name x --out $folder/old.h 2> $folder/error
+    [ $? -eq 65 ] && [ "$(cat $folder/old.h)" = 'last year' ] && [ "$(ls $folder | grep -c tmp)" -eq 0 ]
+    verdict $? a_refusal_leaves_the_header_as_it_was "$(head -c 200 $folder/error)"
+fi
+if wanted a_folder_that_is_not_there_is_named; then
+    $mkmodel test/golden/tiny-llama --name x --out $folder/nowhere/x.h 2> $folder/error
+    [ $? -eq 66 ] && grep -q 'nowhere/x.h.tmp: cannot be written: No such file' $folder/error
+    verdict $? a_folder_that_is_not_there_is_named "$(head -c 200 $folder/error)"
+fi
+if wanted a_full_disk_is_no_success; then
+    if [ -e /dev/full ]; then
+        $mkmodel test/golden/tiny-llama --name x > /dev/full 2> $folder/error
+        [ $? -eq 66 ] && grep -q 'No space left' $folder/error
+        verdict $? a_full_disk_is_no_success "$(head -c 200 $folder/error)"
+    else
+        echo "skip  mkmodel.a_full_disk_is_no_success: no /dev/full here"
+    fi
+fi
 rm -r $folder
 exit $bad
