@@ -379,6 +379,9 @@ TEST(every_key_that_can_change_ids_is_known_and_of_its_type)
     expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Isolated\",\"invert\":\"x\"}," TAIL MODEL("[]"),
                    "pre_tokenizer.invert is \"x\"");
     expect_refusal("{\"normalizer\":{\"type\":\"NFC\",\"prepend\":1}," PRE TAIL MODEL("[]"), "normalizer.prepend is 1");
+    expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Isolated\",\"add_prefix_space\":true}," TAIL MODEL("[]"),
+                   "pre_tokenizer.add_prefix_space is true: a key that is not known for Split may change the ids; known are type, pattern, behavior, invert");
+    expect_refusal("{\"normalizer\":{\"type\":\"NFC\",\"strip_left\":true}," PRE TAIL MODEL("[]"), "normalizer.strip_left is true: a key that is not known for NFC");
     expect_refusal("{\"added_tokens\":[{\"id\":9,\"content\":\"x\",\"special\":\"yes\"}]," PRE TAIL MODEL("[]"), "added_tokens[].special is \"yes\"");
     const int32_t right[] = { 3 };
     expect_ids(HEAD PRE TAIL VOCAB_MODEL("\"dropout\":0.0,\"continuing_subword_prefix\":\"\",\"end_of_word_suffix\":null,\"fuse_unk\":true"), "ab", false, right, 1);

@@ -39,12 +39,23 @@ static const char *types_text(int types, char *text, size_t room)
     return text;
 }
 
+/* Whether objects of this type have the key. A name begins the list or stands behind a space: Replace is not in "MyReplace ". */
+static bool has_key(const struct known *known, const char *type)
+{
+    size_t size = strlen(type);
+    for (const char *at = known->of; at != NULL && *at != '\0'; at = strchr(at, ' ') + 1)
+        if (strncmp(at, type, size) == 0 && at[size] == ' ')
+            return true;
+    return known->of == NULL;
+}
+
 /* The names of the keys: "type, prepend". */
-static const char *keys_text(const struct known *known, int64_t count, char *text, size_t room)
+static const char *keys_text(const struct known *known, int64_t count, const char *type, char *text, size_t room)
 {
     size_t at = 0;
     for (int64_t i = 0; i < count && at < room; i++)
-        at += (size_t)snprintf(text + at, room - at, "%s%s", at > 0 ? ", " : "", known[i].key);
+        if (has_key(&known[i], type))
+            at += (size_t)snprintf(text + at, room - at, "%s%s", at > 0 ? ", " : "", known[i].key);
     return text;
 }
 
@@ -53,15 +64,18 @@ enum status known_keys(const char *path, const char *where, const json_t *object
     const char *key;
     json_t *value;
     char right[400];
+    const char *type = json_string_value(json_object_get(object, "type"));
+    type = type == NULL ? "" : type;
     json_object_foreach((json_t *)(uintptr_t)object, key, value) {
         int64_t i = 0;
-        while (i < count && strcmp(known[i].key, key) != 0)
+        while (i < count && (strcmp(known[i].key, key) != 0 || !has_key(&known[i], type)))
             i++;
         if (i < count && (known[i].types & type_of(value)) != 0)
             continue;
         char *seen = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        enum status status = i == count ? fail(E_DATA, "%s: %s.%.*s is %.*s: a key that is not known may change the ids; known are %s", path, where, SHOWN, key,
-                                               SHOWN, seen == NULL ? "?" : seen, keys_text(known, count, right, sizeof right))
+        enum status status = i == count ? fail(E_DATA, "%s: %s.%.*s is %.*s: a key that is not known%s%.*s may change the ids; known are %s", path,
+                                               where, SHOWN, key, SHOWN, seen == NULL ? "?" : seen, type[0] == '\0' ? "" : " for ", SHOWN, type,
+                                               keys_text(known, count, type, right, sizeof right))
                                         : fail(E_DATA, "%s: %s.%s is %.*s; right is %s", path, where, key, SHOWN, seen == NULL ? "?" : seen,
                                                types_text(known[i].types, right, sizeof right));
         free(seen);

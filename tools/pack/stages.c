@@ -39,8 +39,8 @@ static enum status add_normalizer(struct tokenizer *tokenizer, struct normalizer
 static enum status read_normalizer(struct tokenizer *tokenizer, json_t *object)
 {
     static const struct known keys[] = {
-        { "type", KNOWN_TEXT }, { "normalizers", KNOWN_ARRAY }, { "prepend", KNOWN_TEXT }, { "pattern", KNOWN_OBJECT }, { "content", KNOWN_TEXT },
-        { "strip_left", KNOWN_TRUTH }, { "strip_right", KNOWN_TRUTH },
+        { "type", KNOWN_TEXT, NULL }, { "normalizers", KNOWN_ARRAY, "Sequence " }, { "prepend", KNOWN_TEXT, "Prepend " }, { "pattern", KNOWN_OBJECT, "Replace " }, { "content", KNOWN_TEXT, "Replace " },
+        { "strip_left", KNOWN_TRUTH, "Strip " }, { "strip_right", KNOWN_TRUTH, "Strip " },
     };
     static const char *const forms[] = { "NFC", "NFD", "NFKC", "NFKD" };
     const char *type = json_text(object, "type");
@@ -173,9 +173,9 @@ static enum status read_punctuation(struct tokenizer *tokenizer, json_t *object)
 static enum status read_pre_tokenizer(struct tokenizer *tokenizer, json_t *object)
 {
     static const struct known keys[] = {
-        { "type", KNOWN_TEXT }, { "pretokenizers", KNOWN_ARRAY }, { "pattern", KNOWN_OBJECT }, { "behavior", KNOWN_TEXT }, { "invert", KNOWN_TRUTH },
-        { "individual_digits", KNOWN_TRUTH }, { "add_prefix_space", KNOWN_TRUTH }, { "trim_offsets", KNOWN_TRUTH }, { "use_regex", KNOWN_TRUTH },
-        { "replacement", KNOWN_TEXT }, { "prepend_scheme", KNOWN_TEXT }, { "split", KNOWN_TRUTH }, { "str_rep", KNOWN_TEXT },
+        { "type", KNOWN_TEXT, NULL }, { "pretokenizers", KNOWN_ARRAY, "Sequence " }, { "pattern", KNOWN_OBJECT, "Split " }, { "behavior", KNOWN_TEXT, "Split Punctuation " }, { "invert", KNOWN_TRUTH, "Split " },
+        { "individual_digits", KNOWN_TRUTH, "Digits " }, { "add_prefix_space", KNOWN_TRUTH, "ByteLevel Metaspace " }, { "trim_offsets", KNOWN_TRUTH, "ByteLevel " }, { "use_regex", KNOWN_TRUTH, "ByteLevel " },
+        { "replacement", KNOWN_TEXT, "Metaspace " }, { "prepend_scheme", KNOWN_TEXT, "Metaspace " }, { "split", KNOWN_TRUTH, "Metaspace " }, { "str_rep", KNOWN_TEXT, "Metaspace " },
     };
     const char *type = json_text(object, "type");
     json_t *part;
@@ -328,8 +328,8 @@ static void seek_added(const struct tokenizer *tokenizer, struct added *added)
 static enum status read_added(struct tokenizer *tokenizer, json_t *list)
 {
     static const struct known keys[] = {
-        { "id", KNOWN_WHOLE }, { "content", KNOWN_TEXT }, { "single_word", KNOWN_TRUTH }, { "lstrip", KNOWN_TRUTH }, { "rstrip", KNOWN_TRUTH },
-        { "normalized", KNOWN_TRUTH }, { "special", KNOWN_TRUTH },
+        { "id", KNOWN_WHOLE, NULL }, { "content", KNOWN_TEXT, NULL }, { "single_word", KNOWN_TRUTH, NULL }, { "lstrip", KNOWN_TRUTH, NULL }, { "rstrip", KNOWN_TRUTH, NULL },
+        { "normalized", KNOWN_TRUTH, NULL }, { "special", KNOWN_TRUTH, NULL },
     };
     json_t *entry;
     size_t i;

@@ -172,10 +172,10 @@ static enum status read_bytes(struct tokenizer *tokenizer)
 static enum status read_model(struct tokenizer *tokenizer, json_t *model)
 {
     static const struct known keys[] = {
-        { "type", KNOWN_TEXT }, { "dropout", KNOWN_NULL | KNOWN_WHOLE | KNOWN_REAL }, { "unk_token", KNOWN_TEXT | KNOWN_NULL },
-        { "continuing_subword_prefix", KNOWN_TEXT | KNOWN_NULL }, { "end_of_word_suffix", KNOWN_TEXT | KNOWN_NULL },
-        { "fuse_unk", KNOWN_TRUTH | KNOWN_NULL }, { "byte_fallback", KNOWN_TRUTH | KNOWN_NULL }, { "ignore_merges", KNOWN_TRUTH | KNOWN_NULL },
-        { "vocab", KNOWN_OBJECT }, { "merges", KNOWN_ARRAY },
+        { "type", KNOWN_TEXT, NULL }, { "dropout", KNOWN_NULL | KNOWN_WHOLE | KNOWN_REAL, NULL }, { "unk_token", KNOWN_TEXT | KNOWN_NULL, NULL },
+        { "continuing_subword_prefix", KNOWN_TEXT | KNOWN_NULL, NULL }, { "end_of_word_suffix", KNOWN_TEXT | KNOWN_NULL, NULL },
+        { "fuse_unk", KNOWN_TRUTH | KNOWN_NULL, NULL }, { "byte_fallback", KNOWN_TRUTH | KNOWN_NULL, NULL }, { "ignore_merges", KNOWN_TRUTH | KNOWN_NULL, NULL },
+        { "vocab", KNOWN_OBJECT, NULL }, { "merges", KNOWN_ARRAY, NULL },
     };
     static const char *const empty[] = { "continuing_subword_prefix", "end_of_word_suffix" };
     const char *type = json_text(model, "type"), *unknown = json_text(model, "unk_token");
@@ -212,9 +212,9 @@ static enum status read_root(struct tokenizer *tokenizer, json_t *root)
 {
     /* truncation and padding are kept from the last training run, and set anew by every caller: they are passed over, as transformers does. */
     static const struct known keys[] = {
-        { "version", KNOWN_TEXT }, { "truncation", KNOWN_NULL | KNOWN_OBJECT }, { "padding", KNOWN_NULL | KNOWN_OBJECT },
-        { "added_tokens", KNOWN_ARRAY | KNOWN_NULL }, { "normalizer", KNOWN_OBJECT | KNOWN_NULL }, { "pre_tokenizer", KNOWN_OBJECT | KNOWN_NULL },
-        { "post_processor", KNOWN_OBJECT | KNOWN_NULL }, { "decoder", KNOWN_OBJECT | KNOWN_NULL }, { "model", KNOWN_OBJECT },
+        { "version", KNOWN_TEXT, NULL }, { "truncation", KNOWN_NULL | KNOWN_OBJECT, NULL }, { "padding", KNOWN_NULL | KNOWN_OBJECT, NULL },
+        { "added_tokens", KNOWN_ARRAY | KNOWN_NULL, NULL }, { "normalizer", KNOWN_OBJECT | KNOWN_NULL, NULL }, { "pre_tokenizer", KNOWN_OBJECT | KNOWN_NULL, NULL },
+        { "post_processor", KNOWN_OBJECT | KNOWN_NULL, NULL }, { "decoder", KNOWN_OBJECT | KNOWN_NULL, NULL }, { "model", KNOWN_OBJECT, NULL },
     };
     TRY(known_keys(tokenizer->path, "the file", root, keys, ELEMENTS_OF(keys)));
     size_t tokens = json_object_size(json_object_get(json_object_get(root, "model"), "vocab")) + json_array_size(json_object_get(root, "added_tokens"));
