@@ -398,6 +398,23 @@ TEST(an_added_token_has_an_id_of_its_own)
     tokenizer_close(tokenizer);
 }
 
+TEST(added_tokens_are_compared_in_time_about_linear)
+{
+    enum { COUNT = 60000 };
+    struct tokenizer *tokenizer = NULL;
+    char *text = malloc(64 * COUNT + 1024);
+    int at = sprintf(text, "{\"added_tokens\":[{\"id\":10,\"content\":\"<x>\"}");
+    for (int i = 1; i < COUNT; i++)
+        at += sprintf(text + at, ",{\"id\":%d,\"content\":\"<extra_%d>\"}", 10 + i, i);
+    strcpy(text + at, "]," PRE TAIL MODEL("[]"));
+    clock_t begin = clock();
+    EXPECT_EQ(open_text(text, &tokenizer), OK);
+    /* Linear work takes 0.1 s here, each with each more than 4 s. */
+    EXPECT((double)(clock() - begin) / CLOCKS_PER_SEC < 1.5);
+    tokenizer_close(tokenizer);
+    free(text);
+}
+
 TEST(an_id_does_not_run_away_from_the_number_of_tokens)
 {
     struct tokenizer *tokenizer = NULL;

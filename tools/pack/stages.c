@@ -297,13 +297,15 @@ static int by_first_byte(const void *a, const void *b)
     return (x->sought_size < y->sought_size) - (x->sought_size > y->sought_size);
 }
 
-/* The id and the content of an added token belong to it alone, or to the same token of the vocabulary. */
-static enum status check_added(const struct tokenizer *tokenizer, int32_t id, const char *content)
+/* The id and the content of an added token belong to it alone, or to the same token of the vocabulary. seen holds those before it. */
+static enum status check_added(const struct tokenizer *tokenizer, struct vocabulary *seen, int32_t id, const char *content, size_t *pool_at)
 {
-    for (int32_t i = 0; i < tokenizer->added_count; i++)
-        if (tokenizer->added[i].id == id || strcmp(tokenizer->added[i].content, content) == 0)
-            return fail(E_DATA, "%s: added token \"%.*s\" has id %" PRId32 ", \"%.*s\" before it id %" PRId32 "; right is one token an id, each once",
-                        tokenizer->path, SHOWN, content, id, SHOWN, tokenizer->added[i].content, tokenizer->added[i].id);
+    int32_t same = vocabulary_find(seen, content, strlen(content)), before = same >= 0 ? same : id;
+    if (seen->token[before].bytes != NULL)
+        return fail(E_DATA, "%s: added token \"%.*s\" has id %" PRId32 ", \"%.*s\" before it id %" PRId32 "; right is one token an id, each once",
+                    tokenizer->path, SHOWN, content, id, (int)(seen->token[before].size < SHOWN ? seen->token[before].size : SHOWN),
+                    seen->token[before].bytes, before);
+    vocabulary_add(seen, id, content, strlen(content), true, pool_at);
     return OK;
 }
 
@@ -325,23 +327,21 @@ static void seek_added(const struct tokenizer *tokenizer, struct added *added)
     free(encoder.spare.origin);
 }
 
-static enum status read_added(struct tokenizer *tokenizer, json_t *list)
+static enum status read_added_entries(struct tokenizer *tokenizer, json_t *list, struct vocabulary *seen)
 {
     static const struct known keys[] = {
         { "id", KNOWN_WHOLE, NULL }, { "content", KNOWN_TEXT, NULL }, { "single_word", KNOWN_TRUTH, NULL }, { "lstrip", KNOWN_TRUTH, NULL }, { "rstrip", KNOWN_TRUTH, NULL },
         { "normalized", KNOWN_TRUTH, NULL }, { "special", KNOWN_TRUTH, NULL },
     };
     json_t *entry;
-    size_t i;
-    tokenizer->size = tokenizer->vocabulary.size;
-    tokenizer->added = memory_take((json_array_size(list) + 1) * sizeof *tokenizer->added);
+    size_t i, pool_at = 0;
     json_array_foreach(list, i, entry) {
         const char *content = json_text(entry, "content");
         TRY(known_keys(tokenizer->path, "added_tokens[]", entry, keys, ELEMENTS_OF(keys)));
         json_t *id = json_object_get(entry, "id");
         if (content == NULL || content[0] == '\0' || !json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= tokenizer->ids_most)
             return fail(E_DATA, "%s: added_tokens[%zu] lacks content or an id from 0 to %" PRId32, tokenizer->path, i, tokenizer->ids_most - 1);
-        TRY(check_added(tokenizer, (int32_t)json_integer_value(id), content));
+        TRY(check_added(tokenizer, seen, (int32_t)json_integer_value(id), content, &pool_at));
         tokenizer->added[tokenizer->added_count++] = (struct added){
             .id = (int32_t)json_integer_value(id), .content = strdup(content), .size = strlen(content),
             .special = json_truth(entry, "special", false), .normalized = json_truth(entry, "normalized", false) && tokenizer->normalizers > 0,
@@ -350,6 +350,22 @@ static enum status read_added(struct tokenizer *tokenizer, json_t *list)
         if (json_integer_value(id) >= tokenizer->size)
             tokenizer->size = (int32_t)json_integer_value(id) + 1;
     }
+    return OK;
+}
+
+static enum status read_added(struct tokenizer *tokenizer, json_t *list)
+{
+    json_t *entry;
+    size_t i, bytes = 1;
+    struct vocabulary seen;
+    tokenizer->size = tokenizer->vocabulary.size;
+    tokenizer->added = memory_take((json_array_size(list) + 1) * sizeof *tokenizer->added);
+    json_array_foreach(list, i, entry)
+        bytes += json_string_length(json_object_get(entry, "content"));
+    vocabulary_open(&seen, tokenizer->ids_most, bytes);
+    enum status status = read_added_entries(tokenizer, list, &seen);
+    vocabulary_close(&seen);
+    TRY(status);
     for (int32_t k = 0; k < tokenizer->added_count; k++)
         seek_added(tokenizer, &tokenizer->added[k]);
     qsort(tokenizer->added, (size_t)tokenizer->added_count, sizeof *tokenizer->added, by_first_byte);
