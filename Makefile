@@ -9,8 +9,10 @@ include boards/$(BOARD)/board.mk
 
 # What is there under DIR/*EXT, as names: for messages.
 names = $(sort $(patsubst $(1)/%$(2),%,$(wildcard $(1)/*$(2))))
-ifeq ($(wildcard layouts/$(LAYOUT).h),)
-$(error LAYOUT=$(LAYOUT): there is no layouts/$(LAYOUT).h; there are: $(call names,layouts,.h))
+# Layouts of one's own may lie in another folder.
+LAYOUTS ?= layouts
+ifeq ($(wildcard $(LAYOUTS)/$(LAYOUT).h),)
+$(error LAYOUT=$(LAYOUT): there is no $(LAYOUTS)/$(LAYOUT).h; there are: $(call names,$(LAYOUTS),.h))
 endif
 ifeq ($(wildcard layouts/models/$(MODEL).h),)
 $(error MODEL=$(MODEL): there is no layouts/models/$(MODEL).h; there are: $(call names,layouts/models,.h))
@@ -86,7 +88,7 @@ $(BUILD)/tools/%: $(BUILD)/lib/tools/%.o $(LIBRARY)
 # SEQ, ROWS and MICRO override the layout's sequence length, rows of a micro-batch and micro-batches.
 OVERRIDES    = $(if $(SEQ),+seq$(SEQ))$(if $(ROWS),+rows$(ROWS))$(if $(MICRO),+micro$(MICRO))
 IMAGE_DIR    = $(BUILD)/$(BOARD)/$(LAYOUT)$(OVERRIDES)/$(MODEL)/$(METHOD)
-CONFIG_FLAGS = -DBOARD_HEADER='"boards/$(BOARD)/board.h"' -DLAYOUT_HEADER='"layouts/$(LAYOUT).h"' \
+CONFIG_FLAGS = -DBOARD_HEADER='"boards/$(BOARD)/board.h"' -DLAYOUT_HEADER='"$(LAYOUTS)/$(LAYOUT).h"' \
                -DMODEL_HEADER='"layouts/models/$(MODEL).h"' -DMETHOD_HEADER='"layouts/methods/$(METHOD).h"' \
                $(if $(SEQ),-DSEQ=$(SEQ)) $(if $(ROWS),-DROWS=$(ROWS)) $(if $(MICRO),-DMICRO=$(MICRO))
 

@@ -8,6 +8,10 @@
 /* Names that the headers use as values. */
 #define SCHEDULE_GPIPE 1
 #define SCHEDULE_1F1B  2
+#define RECOMPUTE_NONE      1     /* what a layer's backward pass needs is kept from its forward pass */
+#define RECOMPUTE_SELECTIVE 2     /* but for the result of attention itself, computed again (Korthikanti et al. 2022, section 5) */
+#define RECOMPUTE_FULL      3     /* only the layer's input is kept */
+#define RECOMPUTE_LAYERS    4     /* as RECOMPUTE_FULL in the first LAYOUT_RECOMPUTE_LAYERS layers of a stage, else as RECOMPUTE_NONE */
 
 #include BOARD_HEADER
 #include LAYOUT_HEADER
@@ -28,6 +32,13 @@
 #define MICRO_BATCHES MICRO
 #else
 #define MICRO_BATCHES LAYOUT_MICRO_BATCHES
+#endif
+
+#ifndef LAYOUT_RECOMPUTE
+#define LAYOUT_RECOMPUTE RECOMPUTE_NONE
+#endif
+#ifndef LAYOUT_RECOMPUTE_LAYERS
+#define LAYOUT_RECOMPUTE_LAYERS 0
 #endif
 
 #define TP LAYOUT_TP

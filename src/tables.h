@@ -70,7 +70,8 @@ enum buffer_kind {
     BUFFER_STAGING,                       /* save: what a checkpoint copies out of the run; whole program */
     BUFFER_BATCH,                         /* micro: int32 token, target, start, position [4][B,T], then float loss, hit [2][B,T] */
     BUFFER_RESIDUAL,                      /* micro, layer: input of the layer [N,C]; layer = last + 1: output of the stage */
-    BUFFER_SAVED,                         /* micro, layer: what its backward pass needs: struct saved_fields */
+    BUFFER_SAVED,                         /* micro, layer: what its backward pass needs: enum saved_field */
+    BUFFER_CORE,                          /* micro, layer: the same, of attention itself: enum core_field */
     BUFFER_RESIDUAL_GRADIENT,             /* micro: [N,C], from the stage's end to its start */
     BUFFER_WORK,                          /* scratch of one step */
     BUFFER_KINDS
@@ -82,18 +83,21 @@ struct buffer {
     int64_t offset_bytes, bytes;          /* in the arena */
 };
 
-/* Parts of BUFFER_SAVED and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
+/* Parts of BUFFER_SAVED, BUFFER_CORE and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
 enum saved_field {
     SAVED_RSTD_ATTENTION,                 /* [N] */
     SAVED_QKV,                            /* [N, QKV_COLUMNS_LOCAL] after norm and rotation */
     SAVED_QK_RAW,                         /* [N, (H+K)*D] before QK-norm */
     SAVED_QK_RSTD,                        /* [N, H+K] */
-    SAVED_ATTENTION,                      /* [N, H*D] */
-    SAVED_LSE,                            /* [B,H,T] */
     SAVED_RESIDUAL_MIDDLE,                /* [N,C] after attention */
     SAVED_RSTD_MLP,                       /* [N] */
     SAVED_GATE_UP,                        /* [N, 2F] */
     SAVED_FIELDS
+};
+enum core_field {
+    CORE_ATTENTION,                       /* [N, H*D] */
+    CORE_LSE,                             /* [B,H,T] */
+    CORE_FIELDS
 };
 enum work_field {
     WORK_NORMED,                          /* [N,C] */
@@ -115,12 +119,14 @@ enum step_kind {
     STEP_FEED,                /* micro: fill BUFFER_BATCH */
     STEP_EMBED,               /* micro: tokens -> out residual */
     STEP_RECEIVE_FORWARD,     /* micro: out residual */
-    STEP_LAYER,               /* micro, layer: in residual -> out residual, saved */
+    STEP_LAYER,               /* micro, layer: in residual -> out residual, saved, core */
     STEP_SEND_FORWARD,        /* micro: in residual */
     STEP_HEAD,                /* micro: in residual -> out residual gradient; losses; gradients of final norm and head */
     STEP_HEAD_EVALUATE,       /* micro: in residual -> losses */
     STEP_RECEIVE_BACKWARD,    /* micro: out residual gradient */
-    STEP_LAYER_BACKWARD,      /* micro, layer: in residual, saved; out residual gradient in place */
+    STEP_LAYER_AGAIN,         /* micro, layer: in residual -> saved, core, as STEP_LAYER left them */
+    STEP_CORE_AGAIN,          /* micro, layer: saved -> core, as STEP_LAYER left it */
+    STEP_LAYER_BACKWARD,      /* micro, layer: in residual, saved, core; out residual gradient in place */
     STEP_SEND_BACKWARD,       /* micro: in residual gradient */
     STEP_EMBED_BACKWARD,      /* micro: in residual gradient */
     STEP_CLEAR,               /* bucket: gradients to zero */
@@ -135,7 +141,7 @@ enum step_kind {
 struct step {
     uint8_t kind;
     int16_t micro, layer, bucket;         /* layer is global; NONE where it does not apply */
-    int32_t batch, in, out, saved, work;  /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
+    int32_t batch, in, out, saved, core, work; /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
 };
 
 struct program {
@@ -171,6 +177,7 @@ extern const int32_t groups_count;
 extern const struct comm_channel channels[];
 extern const int32_t channels_count;
 extern const int64_t saved_offset_bytes[SAVED_FIELDS];
+extern const int64_t core_offset_bytes[CORE_FIELDS];
 extern const int64_t work_offset_bytes[WORK_FIELDS];
 extern const int64_t arena_bytes;                      /* of the fullest rank: what each rank reserves */
 extern const int64_t model_parameters;                 /* of the whole model, each once, without padding */

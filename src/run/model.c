@@ -26,6 +26,11 @@ static void *saved(const struct player *player, const struct step *step, enum sa
     return (uint8_t *)buffer_at(player, step->saved) + saved_offset_bytes[field];
 }
 
+static void *core(const struct player *player, const struct step *step, enum core_field field)
+{
+    return (uint8_t *)buffer_at(player, step->core) + core_offset_bytes[field];
+}
+
 static void *work(const struct player *player, const struct step *step, enum work_field field)
 {
     return (uint8_t *)buffer_at(player, step->work) + work_offset_bytes[field];
@@ -66,17 +71,15 @@ void model_embed_backward(struct player *player, const struct step *step)
 
 /* ---- layer ---- */
 
-void model_layer(struct player *player, const struct step *step)
+void model_layer_again(struct player *player, const struct step *step)
 {
     struct queue *queue = &player->rank->queue;
     struct batch batch = batch_at(player, step->batch);
     int32_t layer = step->layer;
     const real *x = buffer_at(player, step->in);
-    real *y = buffer_at(player, step->out);
     real *normed = work(player, step, WORK_NORMED), *partial = work(player, step, WORK_PARTIAL);
-    real *qkv = saved(player, step, SAVED_QKV), *attended = saved(player, step, SAVED_ATTENTION);
+    real *qkv = saved(player, step, SAVED_QKV), *attended = core(player, step, CORE_ATTENTION);
     real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
-    real *activated = work(player, step, WORK_ACTIVATED);
 
     rmsnorm_forward(queue, normed, saved(player, step, SAVED_RSTD_ATTENTION), NULL, x, NULL,
                     parameter(player, layer, PARAMETER_ATTENTION_NORM), N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
@@ -87,7 +90,7 @@ void model_layer(struct player *player, const struct step *step)
                        parameter(player, layer, PARAMETER_Q_NORM), parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL,
                        KV_HEADS_LOCAL, MODEL_HEAD_DIM, MODEL_NORM_EPSILON);
     rope_apply(queue, qkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, false);
-    attention_forward(queue, attended, saved(player, step, SAVED_LSE), qkv, batch.start, attention_shape(layer));
+    attention_forward(queue, attended, core(player, step, CORE_LSE), qkv, batch.start, attention_shape(layer));
     matmul_forward(queue, partial, attended, parameter(player, layer, PARAMETER_O), NULL, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL,
                    false);
     sum_over_tp(player, partial, N * MODEL_HIDDEN);
@@ -96,10 +99,26 @@ void model_layer(struct player *player, const struct step *step)
                     parameter(player, layer, PARAMETER_MLP_NORM), N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
     matmul_forward(queue, gate_up, normed, parameter(player, layer, PARAMETER_GATE), NULL, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
                    false);
+}
+
+void model_layer(struct player *player, const struct step *step)
+{
+    struct queue *queue = &player->rank->queue;
+    real *y = buffer_at(player, step->out), *activated = work(player, step, WORK_ACTIVATED);
+    const real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
+
+    model_layer_again(player, step);
     swiglu_forward(queue, activated, gate_up, N, INTERMEDIATE_LOCAL);
-    matmul_forward(queue, y, activated, parameter(player, layer, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
+    matmul_forward(queue, y, activated, parameter(player, step->layer, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL,
+                   false);
     sum_over_tp(player, y, N * MODEL_HIDDEN);
     add(queue, y, middle, N * MODEL_HIDDEN);
+}
+
+void model_core_again(struct player *player, const struct step *step)
+{
+    attention_forward(&player->rank->queue, core(player, step, CORE_ATTENTION), core(player, step, CORE_LSE), saved(player, step, SAVED_QKV),
+                      batch_at(player, step->batch).start, attention_shape(step->layer));
 }
 
 /* d is the gradient of the layer's output on entry, of its middle after the first half, of its input on return. */
@@ -130,14 +149,14 @@ static void attention_half_backward(struct player *player, const struct step *st
     struct batch batch = batch_at(player, step->batch);
     int32_t layer = step->layer;
     const real *x = buffer_at(player, step->in), *qkv = saved(player, step, SAVED_QKV);
-    const real *attended = saved(player, step, SAVED_ATTENTION);
+    const real *attended = core(player, step, CORE_ATTENTION);
     const float *rstd = saved(player, step, SAVED_RSTD_ATTENTION), *gain = parameter(player, layer, PARAMETER_ATTENTION_NORM);
     real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
     real *dattended = work(player, step, WORK_ATTENTION_GRADIENT), *dqkv = work(player, step, WORK_QKV_GRADIENT);
 
     matmul_backward_input(queue, dattended, d, parameter(player, layer, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
     matmul_backward_weight(queue, gradient(player, layer, PARAMETER_O), NULL, d, attended, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL);
-    attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, attended, saved(player, step, SAVED_LSE), batch.start,
+    attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, attended, core(player, step, CORE_LSE), batch.start,
                        attention_shape(layer));
     rope_apply(queue, dqkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, true);
     if (MODEL_QK_NORM)

@@ -12,6 +12,11 @@
 void model_embed(struct player *player, const struct step *step);
 void model_embed_backward(struct player *player, const struct step *step);
 void model_layer(struct player *player, const struct step *step);
+
+/* STEP_LAYER_AGAIN, STEP_CORE_AGAIN: what model_layer left for the backward pass, made again by the same operations: the same bits. The first
+ * stops where nothing more is kept, before the product of PARAMETER_DOWN. */
+void model_layer_again(struct player *player, const struct step *step);
+void model_core_again(struct player *player, const struct step *step);
 void model_layer_backward(struct player *player, const struct step *step);
 /* Adds to player->loss and player->hits; with gradients (STEP_HEAD) or without (STEP_HEAD_EVALUATE). */
 void model_head(struct player *player, const struct step *step, bool gradients);

@@ -250,6 +250,41 @@ BREAK(layer_is_missing) { return drop_kind(c, STEP_LAYER); }
 BREAK(layer_is_there_twice) { return double_kind(c, STEP_LAYER); }
 BREAK(layer_backward_is_missing) { return drop_kind(c, STEP_LAYER_BACKWARD); }
 BREAK(layer_backward_is_there_twice) { return double_kind(c, STEP_LAYER_BACKWARD); }
+BREAK(layer_again_is_missing) { return drop_kind(c, STEP_LAYER_AGAIN); }
+BREAK(layer_again_is_there_twice) { return double_kind(c, STEP_LAYER_AGAIN); }
+BREAK(core_again_is_missing) { return drop_kind(c, STEP_CORE_AGAIN); }
+BREAK(core_again_is_there_twice) { return double_kind(c, STEP_CORE_AGAIN); }
+BREAK(layer_again_is_of_another_layer)
+{
+    int32_t s = pick_stage(c), i = next_step(c, s, STEP_LAYER_AGAIN, 0), j = i == NONE ? NONE : next_step(c, s, STEP_LAYER_AGAIN, i);
+    if (j == NONE)
+        return false;
+    swap_steps(c, s, i, j);
+    return true;
+}
+BREAK(layer_again_writes_elsewhere)
+{
+    int32_t s = pick_stage(c), i = find_step(c, s, STEP_LAYER_AGAIN);
+    if (i == NONE)
+        return false;
+    for (int32_t n = 0; n < c->stage[s].buffers; n++)
+        if (n != c->train[s][i].saved && c->buffer[s][n].kind == BUFFER_SAVED && c->buffer[s][n].micro == c->train[s][i].micro &&
+            c->buffer[s][n].layer == c->train[s][i].layer) {
+            c->train[s][i].saved = n;
+            return true;
+        }
+    return false;
+}
+BREAK(backward_reads_the_core_of_another)
+{
+    int32_t s = pick_stage(c), i = find_step(c, s, STEP_LAYER_BACKWARD);
+    for (int32_t n = 0; n < c->stage[s].buffers; n++)
+        if (n != c->train[s][i].core && c->buffer[s][n].kind == BUFFER_CORE) {
+            c->train[s][i].core = n;
+            return true;
+        }
+    return false;
+}
 BREAK(head_is_missing) { return drop_kind(c, STEP_HEAD); }
 BREAK(embedding_backward_is_there_twice) { return double_kind(c, STEP_EMBED_BACKWARD); }
 BREAK(embedding_backward_is_missing) { return drop_kind(c, STEP_EMBED_BACKWARD); }
@@ -379,11 +414,12 @@ BREAK(row_says_a_later_birth)
         }
     return false;
 }
-BREAK(saved_fields_lie_over_each_other) { c->saved_offset[SAVED_ATTENTION] = c->saved_offset[SAVED_QKV]; return true; }
+BREAK(saved_fields_lie_over_each_other) { c->saved_offset[SAVED_GATE_UP] = c->saved_offset[SAVED_QKV]; return true; }
 BREAK(saved_field_leaves_its_buffer) { c->saved_offset[SAVED_GATE_UP] += 4096; return true; }
 BREAK(work_fields_lie_over_each_other) { c->work_offset[WORK_PARTIAL] = c->work_offset[WORK_NORMED]; return true; }
 BREAK(work_field_leaves_its_buffer) { c->work_offset[WORK_LOGITS] += 1 << 20; return true; }
-BREAK(field_has_no_place) { c->saved_offset[SAVED_LSE] = NONE; return true; }
+BREAK(field_has_no_place) { c->core_offset[CORE_LSE] = NONE; return true; }
+BREAK(core_fields_lie_over_each_other) { c->core_offset[CORE_LSE] = c->core_offset[CORE_ATTENTION]; return true; }
 BREAK(field_the_model_has_not) { if (c->facts.qk_norm) return false; c->saved_offset[SAVED_QK_RAW] = 0; return true; }
 BREAK(slots_lie_elsewhere) { if (c->tables.channels == 0) return false; c->channel[pick(c->tables.channels)].slots_offset_bytes = 0; return true; }
 BREAK(slots_of_two_channels_are_one)
@@ -464,6 +500,13 @@ static const struct {
     ROW(layer_is_there_twice, "once"),
     ROW(layer_backward_is_missing, "once"),
     ROW(layer_backward_is_there_twice, "once"),
+    ROW(layer_again_is_missing, "written"),
+    ROW(layer_again_is_there_twice, "once"),
+    ROW(core_again_is_missing, "written"),
+    ROW(core_again_is_there_twice, "once"),
+    ROW(layer_again_is_of_another_layer, "once"),
+    ROW(layer_again_writes_elsewhere, "written"),
+    ROW(backward_reads_the_core_of_another, "written"),
     ROW(head_is_missing, "once"),
     ROW(embedding_backward_is_there_twice, "once"),
     ROW(embedding_backward_is_missing, "once"),
@@ -502,6 +545,7 @@ static const struct {
     ROW(work_fields_lie_over_each_other, "no_overlap"),
     ROW(work_field_leaves_its_buffer, "no_overlap"),
     ROW(field_has_no_place, "no_overlap"),
+    ROW(core_fields_lie_over_each_other, "no_overlap"),
     ROW(field_the_model_has_not, "no_overlap"),
     ROW(slots_lie_elsewhere, "no_overlap"),
     ROW(slots_of_two_channels_are_one, "no_overlap"),

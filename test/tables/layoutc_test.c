@@ -168,7 +168,7 @@ TEST(derived_values_of_three_layouts)
         EXPECT_EQ(draft.parameters, 146208);
         for (int s = 0; s < cases[i].pp; s++)
             EXPECT_EQ(draft.stage[s].parameter_elements, cases[i].parameters[s]);
-        EXPECT_EQ(draft.saved_bytes, cases[i].saved);
+        EXPECT_EQ(draft.saved_bytes + draft.core_bytes, cases[i].saved);
         EXPECT_EQ(draft.work_bytes[WORK_LAYER_BACKWARD], cases[i].work);
         EXPECT_EQ(draft.arena_bytes, cases[i].arena);
         draft_free(&draft);
@@ -193,6 +193,39 @@ TEST(arena_is_within_5_percent_of_the_largest_live_set)
             EXPECT(draft.stage[s].arena_bytes >= draft.stage[s].arena_bound_bytes);
             EXPECT((double)draft.stage[s].arena_bytes <= 1.05 * (double)draft.stage[s].arena_bound_bytes);
         }
+        draft_free(&draft);
+    }
+}
+
+/* Bytes of kind that live at the fullest moment of its own. */
+static int64_t most_live(const struct stage *stage, enum buffer_kind kind)
+{
+    int64_t most = 0;
+    for (int32_t step = 0; step < stage->train.steps; step++) {
+        int64_t live = 0;
+        for (int32_t i = 0; i < stage->evaluate.step[0].batch; i++)
+            if (stage->buffer[i].kind == kind && stage->buffer[i].first_step <= step && step <= stage->buffer[i].last_step)
+                live += stage->buffer[i].bytes;
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+TEST(recompute_keeps_what_it_says)
+{ /* One micro-batch in flight on one rank: without recompute all 9 layers' activations live at once, with it one layer's at a time; by layers,
+     those of the five layers behind the first four, whose own never live beside them. The core alone under selective recompute. */
+    static const struct {
+        enum recompute recompute;
+        int layers, saved, core;
+    } modes[] = { { AGAIN_NONE, 0, 9, 9 }, { AGAIN_SELECTIVE, 0, 9, 1 }, { AGAIN_FULL, 0, 1, 1 }, { AGAIN_LAYERS, 4, 5, 5 } };
+    for (int i = 0; i < ELEMENTS_OF(modes); i++) {
+        struct input in = tiny(1, 1, 1);
+        struct draft draft;
+        in.layout.recompute = modes[i].recompute;
+        in.layout.recompute_layers = modes[i].layers;
+        EXPECT_EQ(draft_make(&draft, &in), OK);
+        EXPECT_EQ(most_live(&draft.stage[0], BUFFER_SAVED), modes[i].saved * round_up(draft.saved_bytes, ARENA_ALIGN_BYTES));
+        EXPECT_EQ(most_live(&draft.stage[0], BUFFER_CORE), modes[i].core * round_up(draft.core_bytes, ARENA_ALIGN_BYTES));
         draft_free(&draft);
     }
 }
@@ -344,6 +377,9 @@ BAD(device_too_small)
 {
     in->board.device_memory_bytes = 1 << 20;
 }
+BAD(unknown_recompute) { in->layout.recompute = AGAIN_UNKNOWN; in->layout.recompute_value = 9; }
+BAD(recompute_of_too_many_layers) { in->layout.recompute = AGAIN_LAYERS; in->layout.recompute_layers = 10; }
+BAD(recompute_layers_without_mode) { in->layout.recompute_layers = 3; }
 BAD(device_a_little_too_small)
 {
     in->board.device_memory_bytes = 6716416 - 1;
@@ -393,6 +429,9 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(no_micro_batch, "LAYOUT_MICRO_BATCHES is 0; allowed are 1 to"),
         ROW(no_rows_by_make, "make: ROWS is 0; allowed are 1 to"),
         ROW(context_parallel, "LAYOUT_CP is 2; allowed"),
+        ROW(unknown_recompute, "LAYOUT_RECOMPUTE is 9", "RECOMPUTE_SELECTIVE"),
+        ROW(recompute_of_too_many_layers, "LAYOUT_RECOMPUTE_LAYERS is 10; allowed are 1 to 9"),
+        ROW(recompute_layers_without_mode, "LAYOUT_RECOMPUTE_LAYERS is 3, but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS"),
         ROW(zero_3, "LAYOUT_ZERO is 3; allowed"),
         ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE and SCHEDULE_1F1B"),
         ROW(tp_over_two_link_groups, "ranks 0 to 7", "BOARD_LINK_GROUP_DEVICES 4", "LAYOUT_TP_ACROSS_LINK_GROUPS 1"),
@@ -401,7 +440,7 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(stage_list_adds_up_wrong, "LAYOUT_STAGE_LAYERS adds up to 10 layers", "MODEL_LAYERS 9"),
         ROW(stage_list_of_other_degree, "LAYOUT_STAGE_LAYERS has 2 numbers, LAYOUT_PP is 1"),
         ROW(device_too_small, "needs 6.4 MiB", "BOARD_DEVICE_MEMORY_BYTES of boards/sample/board.h, which is 1.0 MiB", "no single change"),
-        ROW(device_a_little_too_small, " 1 bytes (1 bytes) more", "largest: saved activations 3.5 MiB", "make SEQ=128) would fit"),
+        ROW(device_a_little_too_small, " 1 bytes (1 bytes) more", "largest: saved activations 2.8 MiB", "LAYOUT_RECOMPUTE RECOMPUTE_FULL would fit"),
         ROW(gpipe_too_large, "layouts/sample.h: stage 2", "LAYOUT_SCHEDULE SCHEDULE_1F1B would fit"),
         ROW(dp_too_large, "LAYOUT_TP 2 with LAYOUT_DP 4 would fit"),
         ROW(rows_too_many, "LAYOUT_MICRO_BATCH_ROWS 1 (make ROWS=1) would fit"),

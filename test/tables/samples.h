@@ -6,7 +6,7 @@
 #include "tools/layoutc/draft.h"
 #include "tools/verify/verify.h"
 
-/* An input for each corner: what differs from the plain one. index from 0; NULL behind the last. */
+/* An input for each corner: what differs from the plain one, which is one rank under 1F1B. index from 0; NULL behind the last. */
 static inline const struct input *sample(int index)
 {
     static const int32_t by_hand[] = { 3, 6 };
@@ -15,22 +15,28 @@ static inline const struct input *sample(int index)
         int tp, pp, dp, micro_batches;
         enum schedule schedule;
         bool tied, qkv_bias, qk_norm, bf16, stages_by_hand;
+        enum recompute recompute;
     } corners[] = {
-        { "single", 1, 1, 1, 4, ORDER_1F1B, false, false, false, false, false },
-        { "single-tied", 1, 1, 1, 4, ORDER_1F1B, true, false, true, false, false },
-        { "tp8-copies", 8, 1, 1, 4, ORDER_1F1B, false, true, true, false, false },
-        { "pp4", 1, 4, 1, 4, ORDER_1F1B, false, false, false, false, false },
-        { "pp4-gpipe-tied-few", 1, 4, 1, 3, ORDER_GPIPE, true, false, false, false, false },
-        { "tp2pp2dp2-tied", 2, 2, 2, 4, ORDER_1F1B, true, true, false, false, false },
-        { "dp4", 1, 1, 4, 1, ORDER_1F1B, false, false, false, false, false },
-        { "pp8-few", 1, 8, 1, 2, ORDER_1F1B, false, false, false, false, false },
-        { "tp4pp2dp2-bf16", 4, 2, 2, 4, ORDER_1F1B, true, false, false, true, true },
+        { .name = "single", .micro_batches = 4 },
+        { .name = "single-tied", .micro_batches = 4, .tied = true, .qk_norm = true },
+        { .name = "tp8-copies", .tp = 8, .micro_batches = 4, .qkv_bias = true, .qk_norm = true },
+        { .name = "pp4", .pp = 4, .micro_batches = 4 },
+        { .name = "pp4-gpipe-tied-few", .pp = 4, .micro_batches = 3, .schedule = ORDER_GPIPE, .tied = true },
+        { .name = "tp2pp2dp2-tied", .tp = 2, .pp = 2, .dp = 2, .micro_batches = 4, .tied = true, .qkv_bias = true },
+        { .name = "dp4", .dp = 4, .micro_batches = 1 },
+        { .name = "pp8-few", .pp = 8, .micro_batches = 2 },
+        { .name = "tp4pp2dp2-bf16", .tp = 4, .pp = 2, .dp = 2, .micro_batches = 4, .tied = true, .bf16 = true, .stages_by_hand = true },
+        { .name = "pp2-full", .pp = 2, .micro_batches = 4, .tied = true, .recompute = AGAIN_FULL },
+        { .name = "tp2dp2-selective", .tp = 2, .dp = 2, .micro_batches = 2, .qk_norm = true, .recompute = AGAIN_SELECTIVE },
+        { .name = "pp2-layers", .pp = 2, .micro_batches = 3, .schedule = ORDER_GPIPE, .qkv_bias = true, .bf16 = true, .recompute = AGAIN_LAYERS },
     };
     static struct input samples[ELEMENTS_OF(corners)];
     if (index < 0 || index >= ELEMENTS_OF(corners))
         return NULL;
     struct input *s = &samples[index];
-    int devices = corners[index].tp * corners[index].pp * corners[index].dp;
+    int tp = corners[index].tp > 0 ? corners[index].tp : 1, pp = corners[index].pp > 0 ? corners[index].pp : 1,
+        dp = corners[index].dp > 0 ? corners[index].dp : 1;
+    int devices = tp * pp * dp;
     *s = (struct input){
         .board = { .name = "sample",
                    .header = "boards/sample/board.h",
@@ -41,15 +47,17 @@ static inline const struct input *sample(int index)
                    .real_bytes = corners[index].bf16 ? 2 : 4 },
         .layout = { .name = corners[index].name,
                     .header = "layouts/sample.h",
-                    .tp = corners[index].tp,
-                    .pp = corners[index].pp,
-                    .dp = corners[index].dp,
+                    .tp = tp,
+                    .pp = pp,
+                    .dp = dp,
                     .cp = 1,
-                    .schedule = corners[index].schedule,
+                    .schedule = corners[index].schedule == ORDER_UNKNOWN ? ORDER_1F1B : corners[index].schedule,
                     .micro_batches = corners[index].micro_batches,
                     .micro_batch_rows = 2,
                     .sequence_tokens = 48,
-                    .zero = 1 },
+                    .zero = 1,
+                    .recompute = corners[index].recompute == AGAIN_UNKNOWN ? AGAIN_NONE : corners[index].recompute,
+                    .recompute_layers = corners[index].recompute == AGAIN_LAYERS ? 2 : 0 },
         .model = { .name = "sample",
                    .header = "layouts/models/sample.h",
                    .hidden = 32,
@@ -126,7 +134,7 @@ struct copy {
     int32_t *member;
     struct comm_channel *channel;
     int64_t **parameter_offset;
-    int64_t saved_offset[SAVED_FIELDS], work_offset[WORK_FIELDS];
+    int64_t saved_offset[SAVED_FIELDS], core_offset[CORE_FIELDS], work_offset[WORK_FIELDS];
     struct blocks blocks;
 };
 
@@ -164,6 +172,7 @@ static inline void copy_make(struct copy *c, const struct draft *d)
         c->group[g].members = c->member + (d->group[g].members - d->member);
     c->channel = copied(c, d->channel, d->channels, sizeof *c->channel);
     memcpy(c->saved_offset, d->saved_offset, sizeof c->saved_offset);
+    memcpy(c->core_offset, d->core_offset, sizeof c->core_offset);
     memcpy(c->work_offset, d->work_offset, sizeof c->work_offset);
     c->tables = (struct tables){
         .stage = c->stage,
@@ -174,6 +183,7 @@ static inline void copy_make(struct copy *c, const struct draft *d)
         .channels = d->channels,
         .parameter_offset = (const int64_t *const *)c->parameter_offset,
         .saved_offset = c->saved_offset,
+        .core_offset = c->core_offset,
         .work_offset = c->work_offset,
         .arena_bytes = d->arena_bytes,
         .model_parameters = d->parameters,

@@ -169,6 +169,22 @@ static enum status check_stages(const struct input *input)
     return OK;
 }
 
+static enum status check_recompute(const struct input *input)
+{
+    const struct layout_input *l = &input->layout;
+    if (l->recompute == AGAIN_UNKNOWN)
+        return fail(E_USAGE,
+                    "%s: LAYOUT_RECOMPUTE is %" PRId64
+                    "; allowed are RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL and RECOMPUTE_LAYERS",
+                    l->header, l->recompute_value);
+    if (l->recompute == AGAIN_LAYERS)
+        return check_positive(l->header, "LAYOUT_RECOMPUTE_LAYERS", l->recompute_layers, input->model.layers);
+    if (l->recompute_layers != 0)
+        return fail(E_USAGE, "%s: LAYOUT_RECOMPUTE_LAYERS is %" PRId64 ", but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS; leave it out",
+                    l->header, l->recompute_layers);
+    return OK;
+}
+
 static enum status check_sequence(const struct input *input)
 {
     const struct layout_input *l = &input->layout;
@@ -188,6 +204,7 @@ enum status diagnose_input(const struct input *input)
     TRY(check_flag(m->header, "MODEL_TIED", m->tied));
     TRY(check_tensor_parallel(input));
     TRY(check_stages(input));
+    TRY(check_recompute(input));
     TRY(check_devices(input));
     TRY(check_link_groups(input));
     return check_sequence(input);

@@ -24,12 +24,19 @@ static void make_saved(struct draft *draft)
         put(&at[SAVED_QK_RAW], &end, n * (s->heads + s->kv_heads) * m->head_dim, real);
         put(&at[SAVED_QK_RSTD], &end, n * (s->heads + s->kv_heads), F32_BYTES);
     }
-    put(&at[SAVED_ATTENTION], &end, n * s->attention_columns, real);
-    put(&at[SAVED_LSE], &end, n * s->heads, F32_BYTES);
     put(&at[SAVED_RESIDUAL_MIDDLE], &end, n * m->hidden, real);
     put(&at[SAVED_RSTD_MLP], &end, n, F32_BYTES);
     put(&at[SAVED_GATE_UP], &end, n * 2 * s->intermediate, real);
     draft->saved_bytes = end;
+}
+
+static void make_core(struct draft *draft)
+{
+    const struct share *s = &draft->share;
+    int64_t *at = draft->core_offset, end = 0;
+    put(&at[CORE_ATTENTION], &end, s->tokens * s->attention_columns, draft->input->board.real_bytes);
+    put(&at[CORE_LSE], &end, s->tokens * s->heads, F32_BYTES);
+    draft->core_bytes = end;
 }
 
 static void make_work(struct draft *draft)
@@ -56,5 +63,6 @@ static void make_work(struct draft *draft)
 void fields_make(struct draft *draft)
 {
     make_saved(draft);
+    make_core(draft);
     make_work(draft);
 }

@@ -80,6 +80,14 @@ static const char *change_that_fits(const struct input *original, char text[CHAN
             return text;
         }
     }
+    if (l->recompute == AGAIN_NONE) {
+        l->recompute = AGAIN_FULL;
+        if (fits(&input)) {
+            snprintf(text, CHANGE_BYTES, "LAYOUT_RECOMPUTE RECOMPUTE_FULL would fit");
+            return text;
+        }
+        l->recompute = AGAIN_NONE;
+    }
     if (halving_fits(&input, &l->sequence_tokens, SEQUENCE_LEAST_TOKENS, &value)) {
         snprintf(text, CHANGE_BYTES, "LAYOUT_SEQUENCE_TOKENS %" PRId64 " (make SEQ=%" PRId64 ") would fit", value, value);
         return text;

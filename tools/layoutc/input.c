@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 /* Raised with every change of what layoutc makes of the same headers. */
-static const char tables_version[] = "nocturne 0.1 tables 1";
+static const char tables_version[] = "nocturne 0.1 tables 2";
 
 #define TEXT_OF(value) #value
 #define TEXT(value)    TEXT_OF(value)
@@ -96,6 +96,12 @@ enum status input_read(struct input *input)
             .schedule_value = LAYOUT_SCHEDULE,
             .schedule = LAYOUT_SCHEDULE == SCHEDULE_GPIPE ? ORDER_GPIPE : LAYOUT_SCHEDULE == SCHEDULE_1F1B ? ORDER_1F1B : ORDER_UNKNOWN,
             .micro_batches = MICRO_BATCHES, .micro_batch_rows = MICRO_BATCH_ROWS, .sequence_tokens = SEQUENCE_TOKENS,
+            .recompute_value = LAYOUT_RECOMPUTE, .recompute_layers = LAYOUT_RECOMPUTE_LAYERS,
+            .recompute = LAYOUT_RECOMPUTE == RECOMPUTE_NONE        ? AGAIN_NONE
+                         : LAYOUT_RECOMPUTE == RECOMPUTE_SELECTIVE ? AGAIN_SELECTIVE
+                         : LAYOUT_RECOMPUTE == RECOMPUTE_FULL      ? AGAIN_FULL
+                         : LAYOUT_RECOMPUTE == RECOMPUTE_LAYERS    ? AGAIN_LAYERS
+                                                                   : AGAIN_UNKNOWN,
             .zero = LAYOUT_ZERO, .tp_across_link_groups = LAYOUT_TP_ACROSS_LINK_GROUPS,
         },
         .model = {

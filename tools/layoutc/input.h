@@ -15,6 +15,7 @@ struct board_input {
     int64_t link_bytes_per_second, network_bytes_per_second, memory_bytes_per_second, flops_per_second;
 };
 
+enum recompute { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SELECTIVE, AGAIN_FULL, AGAIN_LAYERS, AGAIN_KINDS };
 enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_KINDS };
 
 struct layout_input {
@@ -25,6 +26,8 @@ struct layout_input {
     int64_t micro_batches, micro_batch_rows, sequence_tokens;
     bool micro_batches_by_make, micro_batch_rows_by_make, sequence_tokens_by_make; /* make's MICRO, ROWS, SEQ */
     int64_t zero;
+    enum recompute recompute;
+    int64_t recompute_value, recompute_layers; /* as the header has them */
     bool tp_across_link_groups;
     const int32_t *stage_layers; /* [stage_layers_count] by hand; NULL: balanced */
     int32_t stage_layers_count;

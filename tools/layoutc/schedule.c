@@ -22,9 +22,14 @@ struct builder {
     struct step *step; /* of the program being built */
     int32_t steps, steps_most;
     int32_t *batch, *gradient; /* [micro]: index of the buffer, NONE before it is made */
-    int32_t *residual, *saved; /* [micro][layers + 1], [micro][layers] */
+    int32_t *residual, *saved, *core; /* [micro][layers + 1], [micro][layers], [micro][layers] */
     int32_t work;
 };
+
+static bool layer_comes_again(const struct layout_input *l, int32_t local_layer)
+{
+    return l->recompute == AGAIN_FULL || (l->recompute == AGAIN_LAYERS && local_layer < l->recompute_layers);
+}
 
 /* ---- buffers ---- */
 
@@ -98,6 +103,27 @@ static int32_t use_saved(struct builder *b, int32_t micro, int32_t local_layer)
                                 .bytes = b->draft->saved_bytes });
 }
 
+static int32_t use_core(struct builder *b, int32_t micro, int32_t local_layer)
+{
+    return use(b, &b->core[micro * b->stage->layers + local_layer],
+               (struct buffer){ .kind = BUFFER_CORE,
+                                .micro = (int16_t)micro,
+                                .layer = (int16_t)(b->stage->first_layer + local_layer),
+                                .bytes = b->draft->core_bytes });
+}
+
+/* What the layer's forward pass left is not kept; the next use makes a buffer of its own. */
+static void forget_what_comes_again(struct builder *b, int32_t micro, int32_t local_layer)
+{
+    const struct layout_input *l = &b->draft->input->layout;
+    int32_t i = micro * b->stage->layers + local_layer;
+    bool whole = layer_comes_again(l, local_layer);
+    if (whole)
+        b->saved[i] = NONE;
+    if (whole || l->recompute == AGAIN_SELECTIVE)
+        b->core[i] = NONE;
+}
+
 static int32_t use_gradient(struct builder *b, int32_t micro)
 {
     return use(b, &b->gradient[micro],
@@ -117,7 +143,7 @@ static int32_t use_work(struct builder *b, int bytes_of)
 /* ---- steps ---- */
 
 static const struct step NOTHING = {
-    .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE, .work = NONE
+    .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE, .core = NONE, .work = NONE
 };
 
 static void add_step(struct builder *b, enum step_kind kind, struct step step)
@@ -153,8 +179,10 @@ static void forward(struct builder *b, int32_t micro)
         step.in = use_residual(b, micro, i);
         step.out = use_residual(b, micro, i + 1);
         step.saved = use_saved(b, micro, i);
+        step.core = use_core(b, micro, i);
         step.work = use_work(b, WORK_LAYER);
         add_step(b, STEP_LAYER, step);
+        forget_what_comes_again(b, micro, i);
     }
     if (!b->stage->heads) {
         step = step_of(micro);
@@ -174,6 +202,25 @@ static void head(struct builder *b, int32_t micro, enum step_kind kind)
     add_step(b, kind, step);
 }
 
+/* Makes again what the forward pass of the layer did not keep. */
+static void again(struct builder *b, int32_t micro, int32_t local_layer)
+{
+    const struct layout_input *l = &b->draft->input->layout;
+    struct step step = step_of(micro);
+    bool whole = layer_comes_again(l, local_layer);
+    if (!whole && l->recompute != AGAIN_SELECTIVE)
+        return;
+    step.layer = (int16_t)(b->stage->first_layer + local_layer);
+    step.batch = use_batch(b, micro);
+    step.saved = use_saved(b, micro, local_layer);
+    step.core = use_core(b, micro, local_layer);
+    if (whole) {
+        step.in = use_residual(b, micro, local_layer);
+        step.work = use_work(b, WORK_LAYER);
+    }
+    add_step(b, whole ? STEP_LAYER_AGAIN : STEP_CORE_AGAIN, step);
+}
+
 static void backward(struct builder *b, int32_t micro)
 {
     struct step step = step_of(micro);
@@ -184,12 +231,14 @@ static void backward(struct builder *b, int32_t micro)
         add_step(b, STEP_RECEIVE_BACKWARD, step);
     }
     for (int32_t i = b->stage->layers - 1; i >= 0; i--) {
+        again(b, micro, i);
         step = step_of(micro);
         step.layer = (int16_t)(b->stage->first_layer + i);
         step.batch = use_batch(b, micro);
         step.in = use_residual(b, micro, i);
         step.out = use_gradient(b, micro);
         step.saved = use_saved(b, micro, i);
+        step.core = use_core(b, micro, i);
         step.work = use_work(b, WORK_LAYER_BACKWARD);
         add_step(b, STEP_LAYER_BACKWARD, step);
     }
@@ -249,10 +298,11 @@ static void begin_program(struct builder *b, int64_t micro_batches, int64_t step
     b->gradient = blocks_take(blocks, micro_batches, sizeof *b->gradient);
     b->residual = blocks_take(blocks, residuals, sizeof *b->residual);
     b->saved = blocks_take(blocks, residuals, sizeof *b->saved);
+    b->core = blocks_take(blocks, residuals, sizeof *b->core);
     for (int64_t i = 0; i < micro_batches; i++)
         b->batch[i] = b->gradient[i] = NONE;
     for (int64_t i = 0; i < residuals; i++)
-        b->residual[i] = b->saved[i] = NONE;
+        b->residual[i] = b->saved[i] = b->core[i] = NONE;
     b->work = NONE;
 }
 
@@ -262,7 +312,7 @@ static void build_training(struct builder *b)
     int64_t cells = 2 * l->micro_batches;
     struct cell *cell = blocks_take(&b->draft->blocks, cells, sizeof *cell);
     order_cells(cell, l, b->pp);
-    begin_program(b, l->micro_batches, l->micro_batches * (2LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
+    begin_program(b, l->micro_batches, l->micro_batches * (3LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
     for (int32_t i = 0; i < b->stage->buckets; i++)
         add_bucket_step(b, STEP_CLEAR, i);
     for (int64_t i = 0; i < cells; i++) {
@@ -293,7 +343,7 @@ void schedule_make(struct draft *draft)
         draft->channel[c].slot_bytes = draft->slot_bytes;
     for (int32_t s = 0; s < input->layout.pp; s++) {
         struct stage *stage = &draft->stage[s];
-        int64_t most = 7 + (input->layout.micro_batches + 1) * (2LL * stage->layers + 3) + 2;
+        int64_t most = 7 + (input->layout.micro_batches + 1) * (5LL * stage->layers + 3) + 2;
         struct builder b = { .draft = draft, .stage = stage, .pp = s, .buffers_most = (int32_t)most };
         b.buffer = draft->buffer[s] = blocks_take(&draft->blocks, most, sizeof *b.buffer);
         add_whole_program_buffers(&b);

@@ -35,7 +35,7 @@ static enum status lives_of_program(const struct stage *stage, int s, const stru
 {
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *step = &program->step[i];
-        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->work };
+        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->work };
         for (int n = 0; n < ELEMENTS_OF(named); n++) {
             if (named[n] == NONE)
                 continue;
@@ -130,13 +130,20 @@ static enum status check_saved(const struct tables *t, const struct facts *f, in
         { SAVED_QKV, n * f->qkv_columns * real },
         { SAVED_QK_RAW, n * normed_heads * f->head_dim * real },
         { SAVED_QK_RSTD, n * normed_heads * F32 },
-        { SAVED_ATTENTION, n * f->attention_columns * real },
-        { SAVED_LSE, n * f->heads_local * F32 },
         { SAVED_RESIDUAL_MIDDLE, n * f->hidden * real },
         { SAVED_RSTD_MLP, n * F32 },
         { SAVED_GATE_UP, n * 2 * f->intermediate_local * real },
     };
     return check_fields("saved", t->saved_offset, fields, (int)ELEMENTS_OF(fields), bytes);
+}
+
+static enum status check_core(const struct tables *t, const struct facts *f, int64_t bytes)
+{
+    const struct field fields[] = {
+        { CORE_ATTENTION, f->tokens * f->attention_columns * f->real_bytes },
+        { CORE_LSE, f->tokens * f->heads_local * F32 },
+    };
+    return check_fields("core", t->core_offset, fields, (int)ELEMENTS_OF(fields), bytes);
 }
 
 /* What a step of that kind has in its scratch at one time: a layer's backward pass first that of the MLP, then that of attention. */
@@ -163,6 +170,7 @@ static enum status check_work(const struct tables *t, const struct facts *f, enu
     };
     switch (kind) {
     case STEP_LAYER:
+    case STEP_LAYER_AGAIN:
         return check_fields("work", t->work_offset, forward, (int)ELEMENTS_OF(forward), bytes);
     case STEP_LAYER_BACKWARD:
         TRY(check_fields("work", t->work_offset, mlp, (int)ELEMENTS_OF(mlp), bytes));
@@ -229,6 +237,8 @@ static enum status check_parts(const struct tables *t, const struct facts *f, co
         const struct step *step = &program->step[i];
         if (step->saved != NONE)
             TRY(check_saved(t, f, stage->buffer[step->saved].bytes));
+        if (step->core != NONE)
+            TRY(check_core(t, f, stage->buffer[step->core].bytes));
         if (step->work != NONE)
             TRY(check_work(t, f, (enum step_kind)step->kind, stage->buffer[step->work].bytes));
     }

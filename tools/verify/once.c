@@ -21,6 +21,7 @@ static enum status wrong(struct at at, const struct step *step, const char *what
 struct progress {
     bool fed, entered, left, begun_back, out;
     int32_t forward, backward; /* layers done */
+    bool again;                /* the layer whose backward pass is next was made again */
 };
 
 static enum status advance(const struct stage *stage, struct progress *m, const struct step *step, struct at at, bool evaluate)
@@ -60,10 +61,17 @@ static enum status advance(const struct stage *stage, struct progress *m, const 
             return wrong(at, step, "the micro-batch is not through, or is on its way back already");
         m->left = m->begun_back = true;
         return OK;
+    case STEP_LAYER_AGAIN:
+    case STEP_CORE_AGAIN:
+        if (!m->begun_back || stage->layers - 1 - m->backward != local || m->again)
+            return wrong(at, step, "it is made again twice, or for a backward pass that is not next");
+        m->again = true;
+        return OK;
     case STEP_LAYER_BACKWARD:
         if (!m->begun_back || stage->layers - 1 - m->backward != local)
             return wrong(at, step, "another layer's backward pass is next for this micro-batch");
         m->backward++;
+        m->again = false;
         return OK;
     case STEP_EMBED_BACKWARD:
     case STEP_SEND_BACKWARD:
@@ -220,7 +228,7 @@ static enum status check_buckets(const struct stage *stage, const struct facts *
             bool tied_here = step->kind == STEP_HEAD && stage->head_gradient != NONE; /* lies behind the buckets, cleared with the first */
             if (b.state[bucket_of(stage, step)] != CLEARED || (tied_here && b.state[0] != CLEARED))
                 status = wrong(at, step, "it adds to gradients that are not cleared, or already summed over ranks");
-        } else if (step->kind == STEP_LAYER || step->kind == STEP_EMBED) {
+        } else if (step->kind == STEP_LAYER || step->kind == STEP_LAYER_AGAIN || step->kind == STEP_EMBED) {
             if (b.state[0] >= UPDATED)
                 status = wrong(at, step, "it runs behind the update");
         } else if (step->bucket != NONE) {

@@ -32,6 +32,7 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
     switch ((enum step_kind)step->kind) {
     case STEP_EMBED:
     case STEP_LAYER:
+    case STEP_LAYER_AGAIN:
     case STEP_LAYER_BACKWARD:
         return collective(event, i, GROUP_TP, f->tokens * f->hidden);
     case STEP_HEAD:
@@ -56,6 +57,7 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
     case STEP_NORM:
         return collective(event, i, GROUP_WORLD, 0);
     case STEP_FEED:
+    case STEP_CORE_AGAIN:
     case STEP_EMBED_BACKWARD:
     case STEP_CLEAR:
     case STEP_UPDATE:

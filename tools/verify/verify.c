@@ -27,6 +27,8 @@ const char *step_name(const struct step *step)
         "head",
         "head of evaluation",
         "receive backward",
+        "layer again",
+        "attention again",
         "layer backward",
         "send backward",
         "embed backward",

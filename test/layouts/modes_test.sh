@@ -1,0 +1,48 @@
+#!/bin/bash
+# modes_test.sh: what changes when things are computed or sent, but not what, changes no bit: each mode of a layout against the same cut without it.
+set -u
+cd "$(dirname "$0")/../.."
+work=build/test/layouts/modes
+compare=build/test/layouts/compare
+rm -rf $work; mkdir -p $work
+make --no-print-directory -s $compare build/test/layouts/mkdata || { echo "FAIL  modes.build: the helpers of this test do not build"; exit 1; }
+build/test/layouts/mkdata $work/train.pack 64 37 259 1      # 37 rows and batches of 8: the epoch's last batch is short
+build/test/layouts/mkdata $work/held.pack 64 11 259 2
+
+# train MODEL RANKS CUT NAME MICRO [CONSTANT VALUE]...: a layout of its own beside layouts/CUT.h, its image, its run
+train() {
+    local model=$1 ranks=$2 cut=$3 name=$4 micro=$5; shift 5
+    local layout=$cut-$name header=$work/$cut-$name.h
+    cp layouts/$cut.h $header
+    while [ $# -gt 0 ]; do
+        sed -i "/define $1 /d" $header
+        printf '#define %s %s\n' "$1" "$2" >> $header
+        shift 2
+    done
+    make --no-print-directory -s BOARD=host-x$ranks LAYOUTS=$work LAYOUT=$layout MODEL=$model SEQ=64 ROWS=1 MICRO=$micro > $work/$model-$layout.log 2>&1 || return 1
+    cat > $work/$model-$layout.cfg <<CFG
+model = "$PWD/test/golden/$model"; data = "train.pack"; held_out = "held.pack"; output = "$model-$layout";
+steps = 20; learning_rate = 3e-3; warmup_steps = 4; evaluate_every = 10; log_every = 1; threads = 1; output_type = "float32";
+CFG
+    build/host-x$ranks/$layout+seq64+rows1+micro$micro/$model/full/nocturne $work/$model-$layout.cfg >> $work/$model-$layout.log 2>&1
+}
+
+# same MODEL RANKS CUT MICRO PLAIN NAME [CONSTANT VALUE]...: the mode's bits are those of the run PLAIN of the same cut
+same() {
+    local model=$1 ranks=$2 cut=$3 micro=$4 plain=$5 name=$6; shift 6
+    local id=modes.${model}_${cut}_$name
+    train $model $ranks $cut $name $micro "$@" || { echo "FAIL  $id: $(tail -n 1 $work/$model-$cut-$name.log)"; return; }
+    if cmp -s $work/$model-$cut-$name/model.safetensors $work/$model-$plain/model.safetensors; then
+        echo "ok    $id: the bits of $plain"
+    else
+        echo "FAIL  $id: not the bits of $plain, losses differ by $($compare losses $work/$model-$cut-$name/metrics.jsonl $work/$model-$plain/metrics.jsonl)"
+    fi
+}
+for cut in "tiny-qwen3 2 tp2 8" "tiny-mistral 2 pp2 8" "tiny-qwen2 1 single 8"; do
+    set -- $cut
+    train $1 $2 $3 plain $4 || echo "FAIL  modes.$1_$3_plain: $(tail -n 1 $work/$1-$3-plain.log)"
+    same $1 $2 $3 $4 $3-plain selective LAYOUT_RECOMPUTE RECOMPUTE_SELECTIVE
+    same $1 $2 $3 $4 $3-plain full LAYOUT_RECOMPUTE RECOMPUTE_FULL
+    same $1 $2 $3 $4 $3-plain layers LAYOUT_RECOMPUTE RECOMPUTE_LAYERS LAYOUT_RECOMPUTE_LAYERS 1
+done
+exit 0
