@@ -89,6 +89,30 @@ BOOT static enum status check_pack(struct pack *pack, const char *path, const ch
     return OK;
 }
 
+/* Held-out loss says something only of rows that are not learned, and only if they became tokens as the learned ones did. */
+BOOT static enum status refuse_same_file(const struct job *job)
+{
+    struct stat data, held_out;
+    if (stat(job->data, &data) != 0 || stat(job->held_out, &held_out) != 0)
+        return OK;     /* opening it says why */
+    if (data.st_dev != held_out.st_dev || data.st_ino != held_out.st_ino)
+        return OK;
+    return fail(E_USAGE, "held_out %s: is the same file as data %s: name a file of other rows (pack --held-out makes one), or leave the key out",
+                job->held_out, job->data);
+}
+
+BOOT static enum status compare_packs(const struct night *night)
+{
+    const struct pack_header *data = night->data.header, *held_out = night->held_out.header;
+    bool tokenizers = data->tokenizer_hash != 0 && held_out->tokenizer_hash != 0 && data->tokenizer_hash != held_out->tokenizer_hash;
+    bool templates = data->template_hash != 0 && held_out->template_hash != 0 && data->template_hash != held_out->template_hash;
+    if (!tokenizers && !templates)
+        return OK;
+    return fail(E_DATA, "held_out %s: packed with another %s (%016" PRIx64 ") than data %s (%016" PRIx64 "): pack both again with the same one",
+                night->job.held_out, tokenizers ? "tokenizer" : "chat template", tokenizers ? held_out->tokenizer_hash : held_out->template_hash,
+                night->job.data, tokenizers ? data->tokenizer_hash : data->template_hash);
+}
+
 BOOT enum status check_data(struct night *night)
 {
     const struct job *job = &night->job;
@@ -99,7 +123,9 @@ BOOT enum status check_data(struct night *night)
         note("no held_out in the job: loss and accuracy before and after will not be known");
         return OK;
     }
+    TRY(refuse_same_file(job));
     TRY(check_pack(&night->held_out, job->held_out, "", job, tokenizer));
+    TRY(compare_packs(night));
     if (night->held_out.header->content_hash == night->data.header->content_hash)
         note("%s: the held-out data are the training data", job->held_out);
     return OK;

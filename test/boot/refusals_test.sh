@@ -126,6 +126,14 @@ pack 5 32 "$vocabulary" 100 "$work/good/tokenizer.json";           expect row_le
 pack 5 64 "$vocabulary" 100 "$work/good/tokenizer.json" no-target; expect data_without_target 65 'target'
 pack 5 64 "$vocabulary" 100 "$work/good/config.json";              expect data_of_another_tokenizer 65 'another tokenizer'
 job 'held_out = "bad.pack";';                                      expect held_out_of_another_tokenizer 65 'bad.pack: packed with another tokenizer'
+ln "$work/train.pack" "$work/link.pack"
+job 'held_out = "link.pack";';                                     expect held_out_is_the_data 64 'is the same file as data'
+$spoil pack "$work/one.pack" 5 64 "$vocabulary" 100 "$work/good/tokenizer.json" 1
+$spoil pack "$work/two.pack" 3 64 "$vocabulary" 100 "$work/good/tokenizer.json" 2
+job 'data = "one.pack";' 'held_out = "two.pack";';                 expect held_out_of_another_template 65 'two.pack: packed with another chat template'
+cp -r "$work/good" "$work/wordless"; rm "$work/wordless/tokenizer.json"
+$spoil pack "$work/two.pack" 3 64 "$vocabulary" 100 "$work/good/config.json"
+job 'model = "wordless";' 'held_out = "two.pack";';                expect held_out_of_another_tokenizer_than_the_data 65 'two.pack: packed with another tokenizer'
 cp "$work/train.pack" "$work/bad.pack"; truncate -s -4 "$work/bad.pack"
 job 'data = "bad.pack";';                                          expect data_truncated 65 'bad.pack'
 

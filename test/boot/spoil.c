@@ -3,7 +3,7 @@
  * usage: spoil checkpoint IN OUT copy|bf16|f16              OUT is a file; copy stores F32
  *        spoil checkpoint IN OUT drop|add|transpose|longer|scalar TENSOR
  *        spoil checkpoint IN OUT nan|inf|huge|one TENSOR INDEX      huge: 3.4e38, more than bfloat16 holds; one: that element is 1 larger
- *        spoil pack OUT ROWS SEQUENCE VOCABULARY LARGEST TOKENIZER.JSON|- [no-target]
+ *        spoil pack OUT ROWS SEQUENCE VOCABULARY LARGEST TOKENIZER.JSON|- [no-target|TEMPLATE_HASH]
  *                                                  documents of random tokens, the largest of them in the last row */
 #include <fcntl.h>
 #include <math.h>
@@ -151,9 +151,10 @@ static int remove_targets(const char *path)
     return close(file) == 0 && written ? 0 : 1;
 }
 
-static int spoil_pack(const char *out, int64_t rows, uint32_t sequence, uint32_t vocabulary, int32_t largest, const char *tokenizer)
+static int spoil_pack(const char *out, int64_t rows, uint32_t sequence, uint32_t vocabulary, int32_t largest, const char *tokenizer,
+                      uint64_t template_hash)
 {
-    struct pack_header header = { .sequence_tokens = sequence, .vocabulary = vocabulary };
+    struct pack_header header = { .sequence_tokens = sequence, .vocabulary = vocabulary, .template_hash = template_hash };
     struct pack_document *document = calloc((size_t)rows, sizeof *document);
     uint64_t *order = calloc((size_t)rows + 1, sizeof *order), state = 1;
     snprintf(header.files[0], sizeof header.files[0], "rows.jsonl");
@@ -181,9 +182,10 @@ int main(int argc, char **argv)
         return spoil_checkpoint(argv[2], argv[3],
                                 (struct change){ argv[4], argc > 5 ? argv[5] : NULL, argc > 6 ? strtoll(argv[6], NULL, 10) : 0 });
     if (argc >= 8 && strcmp(argv[1], "pack") == 0) {
+        bool untargeted = argc > 8 && strcmp(argv[8], "no-target") == 0;
         int status = spoil_pack(argv[2], strtoll(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10), (uint32_t)strtoul(argv[5], NULL, 10),
-                                (int32_t)strtol(argv[6], NULL, 10), argv[7]);
-        return status != 0 || argc == 8 ? status : remove_targets(argv[2]);
+                                (int32_t)strtol(argv[6], NULL, 10), argv[7], argc > 8 && !untargeted ? strtoull(argv[8], NULL, 10) : 0);
+        return status != 0 || !untargeted ? status : remove_targets(argv[2]);
     }
     fprintf(stderr, "usage: see the head of spoil.c\n");
     return 2;
