@@ -211,7 +211,7 @@ BOOT static enum status existing_folder(const char *path, char *folder)
         if (stat(folder, &state) == 0)
             break;
         if (errno != ENOENT)
-            return fail(E_READ, "output %s: cannot be written: %s: %s", path, folder, strerror(errno));
+            return fail(E_READ, "output %s: cannot be written: %s: %s; " OUTPUT_RIGHT, path, folder, strerror(errno));
         char *slash = strrchr(folder, '/');
         if (slash == NULL)
             snprintf(folder, JOB_PATH_BYTES, ".");
@@ -219,9 +219,9 @@ BOOT static enum status existing_folder(const char *path, char *folder)
             slash[slash == folder] = '\0';
     }
     if (!S_ISDIR(state.st_mode))
-        return fail(E_READ, "output %s: %s is no folder", path, folder);
+        return fail(E_READ, "output %s: %s is no folder; " OUTPUT_RIGHT, path, folder);
     if (access(folder, W_OK | X_OK) != 0)
-        return fail(E_READ, "output %s: %s cannot be written: %s", path, folder, strerror(errno));
+        return fail(E_READ, "output %s: %s cannot be written: %s; " OUTPUT_RIGHT, path, folder, strerror(errno));
     return OK;
 }
 

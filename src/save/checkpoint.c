@@ -62,16 +62,16 @@ BOOT static enum status make_folder(void)
             continue;
         *at = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return fail(E_READ, "output %s: cannot be made: %s: %s", folder, path, strerror(errno));
+            return fail(E_READ, "output %s: cannot be made: %s: %s; " OUTPUT_RIGHT, folder, path, strerror(errno));
         *at = kept;
         if (kept == '\0')
             break;
     }
     struct stat state;
     if (stat(folder, &state) != 0 || !S_ISDIR(state.st_mode))
-        return fail(E_READ, "output %s: is no folder", folder);
+        return fail(E_READ, "output %s: is no folder; " OUTPUT_RIGHT, folder);
     if (access(folder, W_OK | X_OK) != 0)
-        return fail(E_READ, "output %s: cannot be written: %s", folder, strerror(errno));
+        return fail(E_READ, "output %s: cannot be written: %s; " OUTPUT_RIGHT, folder, strerror(errno));
     return OK;
 }
 
@@ -133,6 +133,11 @@ BOOT static enum status write_all(int out, const char *path, const void *bytes, 
     return OK;
 }
 
+BOOT static enum status in_use(const char *path)
+{
+    return fail(E_AGAIN, "%s: another process writes it; two jobs cannot share an output folder at one time", path);
+}
+
 /* Opens, locks, empties, reserves; the header is written at once. */
 BOOT static enum status open_file(int64_t index)
 {
@@ -144,7 +149,12 @@ BOOT static enum status open_file(int64_t index)
         return fail(E_READ, "%s: cannot be written: %s", path, strerror(errno));
     if (flock(out, LOCK_EX | LOCK_NB) != 0) {
         close(out);
-        return fail(E_USAGE, "%s: another process writes it; two jobs cannot share an output folder", path);
+        return in_use(path);
+    }
+    struct stat opened, named;     /* between open and flock the other process may have ended: what was opened may be its result by now */
+    if (fstat(out, &opened) != 0 || stat(path, &named) != 0 || opened.st_dev != named.st_dev || opened.st_ino != named.st_ino) {
+        close(out);
+        return in_use(path);
     }
     file[index] = out;
     pending = true;

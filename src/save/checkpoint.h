@@ -10,12 +10,15 @@
 
 #include "night.h"
 
+/* What each refusal of an output folder that cannot be written ends with. */
+#define OUTPUT_RIGHT "right is a folder that this user may write, or a new name in one"
+
 /* What checkpoint_open would refuse of the folder's content; writes nothing, and the folder need not be there. BOOT. Returns OK, E_USAGE or E_READ. */
 MUST_USE enum status checkpoint_check(const struct night *night, enum storage type);
 
 /* type is what the output will be stored as; config.json then says so. Returns OK, or E_READ: the folder cannot be written, or the disk is too
- * small (says both sizes); E_USAGE: the folder is the model's own, holds weights under other names, or another process writes there. On a
- * refusal nothing is left behind. */
+ * small (says both sizes); E_USAGE: the folder is the model's own, or holds weights under other names; E_AGAIN: another process writes there, and
+ * will end. On a refusal nothing is left behind. */
 MUST_USE enum status checkpoint_open(const struct night *night, enum storage type);
 /* parameters is the rank's flat parameter buffer. Returns OK or E_AGAIN (disk). */
 MUST_USE enum status checkpoint_write(const struct rank *rank, const float *parameters);

@@ -83,15 +83,15 @@ job 'steps = 1000000000000;';          expect disk_too_small 66 'the disk is too
 job 'data = "nowhere.pack";';          expect data_missing 66 'nowhere.pack'
 job 'model = "nowhere";';              expect model_missing 66 'nowhere'
 touch "$work/file"
-job 'output = "file/out";';            expect output_below_a_file 66 'output'
-job 'output = "file";';                expect output_is_a_file 66 'no folder'
+job 'output = "file/out";';            expect output_below_a_file 66 'Not a directory; right is a folder that this user may write'
+job 'output = "file";';                expect output_is_a_file 66 'file is no folder; right is a folder that this user may write'
 job 'output = "good";';                expect output_is_the_model 64 "the model's own folder"
 mkdir "$work/readonly"; chmod 500 "$work/readonly"
 job 'output = "readonly/out";'
 if [ ! -w "$work/readonly" ]; then
-    expect output_unwritable 66 'cannot be written'
+    expect output_unwritable 66 'Permission denied; right is a folder that this user may write'
 elif setpriv --reuid=65534 --regid=65534 --clear-groups cat "$work/job.cfg" > "$work/stdout" 2>&1; then
-    as='setpriv --reuid=65534 --regid=65534 --clear-groups'; expect output_unwritable 66 'cannot be written'; as=
+    as='setpriv --reuid=65534 --regid=65534 --clear-groups'; expect output_unwritable 66 'Permission denied; right is a folder that this user may write'; as=
 else
     echo "skip  refusals.output_unwritable: root may write everywhere, and nobody cannot read here"
 fi
