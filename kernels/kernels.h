@@ -56,6 +56,8 @@ void rmsnorm_backward(struct queue *queue, real *dx, float *dgain, const real *d
 void rmsnorm_again(struct queue *queue, real *y, const real *x, const real *gain, const float *rstd, int64_t rows, int64_t hidden);
 /* x[i] += y[i] */
 void add(struct queue *queue, real *x, const real *y, int64_t elements);
+/* x[i] = y[i]; they do not overlap */
+void copy_elements(struct queue *queue, real *x, const real *y, int64_t elements);
 
 /* ---- rotary positions and QK-norm: in place on the fused product qkv [N, (H+2K)*D], heads q then k then v ---- */
 

@@ -5,6 +5,8 @@
 #ifndef SRC_CONFIG_H
 #define SRC_CONFIG_H
 
+#include <stdint.h>
+
 /* Names that the headers use as values. */
 #define SCHEDULE_GPIPE 1
 #define SCHEDULE_1F1B  2
@@ -34,6 +36,9 @@
 #define MICRO_BATCHES LAYOUT_MICRO_BATCHES
 #endif
 
+#ifndef LAYOUT_SEQUENCE_PARALLEL
+#define LAYOUT_SEQUENCE_PARALLEL 1
+#endif
 #ifndef LAYOUT_RECOMPUTE
 #define LAYOUT_RECOMPUTE RECOMPUTE_NONE
 #endif
@@ -48,6 +53,9 @@
 #define RANKS (TP * PP * DP * CP)
 
 #define MICRO_BATCH_TOKENS   ((int64_t)MICRO_BATCH_ROWS * SEQUENCE_TOKENS)                 /* of one rank */
+/* Between the tensor-parallel regions each TP rank holds its own rows of the micro-batch (Korthikanti et al. 2022, section 4.2.2). */
+#define SEQUENCE_PARALLEL    (LAYOUT_SEQUENCE_PARALLEL && TP > 1)
+#define RESIDUAL_ROWS        (SEQUENCE_PARALLEL ? MICRO_BATCH_TOKENS / TP : MICRO_BATCH_TOKENS)
 #define GLOBAL_BATCH_ROWS    ((int64_t)DP * MICRO_BATCHES * MICRO_BATCH_ROWS)
 #define GLOBAL_BATCH_TOKENS  (GLOBAL_BATCH_ROWS * SEQUENCE_TOKENS)
 
@@ -70,6 +78,7 @@ _Static_assert(RANKS == BOARD_NODES * BOARD_DEVICES_PER_NODE, "layout and board 
 _Static_assert(MODEL_HEADS % TP == 0, "LAYOUT_TP does not divide MODEL_HEADS");
 _Static_assert(MODEL_HEADS % MODEL_KV_HEADS == 0, "MODEL_KV_HEADS does not divide MODEL_HEADS");
 _Static_assert(TP % MODEL_KV_HEADS == 0 || MODEL_KV_HEADS % TP == 0, "neither of LAYOUT_TP and MODEL_KV_HEADS divides the other");
+_Static_assert(RESIDUAL_ROWS * (SEQUENCE_PARALLEL ? TP : 1) == MICRO_BATCH_TOKENS, "LAYOUT_TP does not divide a micro-batch's tokens");
 _Static_assert(MODEL_INTERMEDIATE % TP == 0, "LAYOUT_TP does not divide MODEL_INTERMEDIATE");
 _Static_assert(MODEL_LAYERS >= PP, "more stages than layers");
 _Static_assert(MODEL_HEAD_DIM % 2 == 0, "MODEL_HEAD_DIM is odd: rotary positions need pairs");

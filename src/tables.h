@@ -69,10 +69,10 @@ enum buffer_kind {
     BUFFER_SLOTS,                         /* comm: messages that came in */
     BUFFER_STAGING,                       /* save: what a checkpoint copies out of the run; whole program */
     BUFFER_BATCH,                         /* micro: int32 token, target, start, position [4][B,T], then float loss, hit [2][B,T] */
-    BUFFER_RESIDUAL,                      /* micro, layer: input of the layer [N,C]; layer = last + 1: output of the stage */
+    BUFFER_RESIDUAL,                      /* micro, layer: input of the layer [R,C]; layer = last + 1: output of the stage */
     BUFFER_SAVED,                         /* micro, layer: what its backward pass needs: enum saved_field */
     BUFFER_CORE,                          /* micro, layer: the same, of attention itself: enum core_field */
-    BUFFER_RESIDUAL_GRADIENT,             /* micro: [N,C], from the stage's end to its start */
+    BUFFER_RESIDUAL_GRADIENT,             /* micro: [R,C], from the stage's end to its start */
     BUFFER_WORK,                          /* scratch of one step */
     BUFFER_KINDS
 };
@@ -83,14 +83,15 @@ struct buffer {
     int64_t offset_bytes, bytes;          /* in the arena */
 };
 
-/* Parts of BUFFER_SAVED, BUFFER_CORE and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
+/* N: a micro-batch's tokens; R: those whose residual this rank holds, N / TP with sequence parallelism (row tp * R on), else N.
+ * Parts of BUFFER_SAVED, BUFFER_CORE and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
 enum saved_field {
-    SAVED_RSTD_ATTENTION,                 /* [N] */
+    SAVED_RSTD_ATTENTION,                 /* [R] */
     SAVED_QKV,                            /* [N, QKV_COLUMNS_LOCAL] after norm and rotation */
     SAVED_QK_RAW,                         /* [N, (H+K)*D] before QK-norm */
     SAVED_QK_RSTD,                        /* [N, H+K] */
-    SAVED_RESIDUAL_MIDDLE,                /* [N,C] after attention */
-    SAVED_RSTD_MLP,                       /* [N] */
+    SAVED_RESIDUAL_MIDDLE,                /* [R,C] after attention */
+    SAVED_RSTD_MLP,                       /* [R] */
     SAVED_GATE_UP,                        /* [N, 2F] */
     SAVED_FIELDS
 };
@@ -102,12 +103,13 @@ enum core_field {
 enum work_field {
     WORK_NORMED,                          /* [N,C] */
     WORK_PARTIAL,                         /* [N,C] product before the TP sum; in backward the gradient of WORK_NORMED */
+    WORK_GATHERED,                        /* [N,C] a residual gradient of all TP ranks' rows; NONE without sequence parallelism */
     WORK_ACTIVATED,                       /* [N,F] swiglu, and its gradient */
     WORK_GATE_UP_GRADIENT,                /* [N,2F] */
     WORK_ATTENTION_GRADIENT,              /* [N, H*D] */
     WORK_QKV_GRADIENT,                    /* [N, QKV_COLUMNS_LOCAL] */
     WORK_DELTA,                           /* [B,H,T] */
-    WORK_RSTD,                            /* [N] final norm */
+    WORK_RSTD,                            /* [R] final norm */
     WORK_LOGITS,                          /* [LOGIT_ROWS, VOCABULARY_LOCAL] fp32 */
     WORK_LOGIT_STATISTICS,                /* [3, LOGIT_ROWS] fp32: max, sum, picked */
     WORK_FIELDS
@@ -117,7 +119,7 @@ enum work_field {
 
 enum step_kind {
     STEP_FEED,                /* micro: fill BUFFER_BATCH */
-    STEP_EMBED,               /* micro: tokens -> out residual */
+    STEP_EMBED,               /* micro: tokens -> out residual; work with sequence parallelism */
     STEP_RECEIVE_FORWARD,     /* micro: out residual */
     STEP_LAYER,               /* micro, layer: in residual -> out residual, saved, core */
     STEP_SEND_FORWARD,        /* micro: in residual */
@@ -128,7 +130,7 @@ enum step_kind {
     STEP_CORE_AGAIN,          /* micro, layer: saved -> core, as STEP_LAYER left it */
     STEP_LAYER_BACKWARD,      /* micro, layer: in residual, saved, core; out residual gradient in place */
     STEP_SEND_BACKWARD,       /* micro: in residual gradient */
-    STEP_EMBED_BACKWARD,      /* micro: in residual gradient */
+    STEP_EMBED_BACKWARD,      /* micro: in residual gradient; work with sequence parallelism */
     STEP_CLEAR,               /* bucket: gradients to zero */
     STEP_TIED,                /* embedding's gradient: sum over GROUP_TIED, or add head_gradient on one stage */
     STEP_COPIES,              /* bucket: sums of shards with copies_sum */

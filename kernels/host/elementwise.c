@@ -1,4 +1,4 @@
-/* elementwise.c: additions and zeros (kernels.h). Steady. */
+/* elementwise.c: additions, copies and zeros (kernels.h). Steady. */
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -26,6 +26,21 @@ void add(struct queue *queue, real *x, const real *y, int64_t elements)
     int64_t begin = queue_begin(queue);
     struct span span = { x, y, elements };
     team_run(queue->team, (elements + ELEMENTS_A_TASK - 1) / ELEMENTS_A_TASK, add_part, &span);
+    queue_end(queue, TIME_KERNEL, begin);
+}
+
+static void copy_part(void *argument, int64_t index)
+{
+    const struct span *s = argument;
+    int64_t begin = index * ELEMENTS_A_TASK, end = begin + ELEMENTS_A_TASK < s->elements ? begin + ELEMENTS_A_TASK : s->elements;
+    memcpy(s->x + begin, s->y + begin, (size_t)(end - begin) * sizeof *s->x);
+}
+
+void copy_elements(struct queue *queue, real *x, const real *y, int64_t elements)
+{
+    int64_t begin = queue_begin(queue);
+    struct span span = { x, y, elements };
+    team_run(queue->team, (elements + ELEMENTS_A_TASK - 1) / ELEMENTS_A_TASK, copy_part, &span);
     queue_end(queue, TIME_KERNEL, begin);
 }
 

@@ -8,6 +8,7 @@
 #include "run/feed.h"
 
 #define N MICRO_BATCH_TOKENS
+#define R RESIDUAL_ROWS
 
 static float *parameter(const struct player *player, int32_t layer, enum parameter kind)
 {
@@ -41,6 +42,39 @@ static void sum_over_tp(struct player *player, real *x, int64_t elements)
     comm_all_reduce(player->rank->comm, &player->rank->queue, player->row->group[GROUP_TP], x, elements, COMM_SUM);
 }
 
+/* This rank's rows of a [N,C] buffer. */
+static real *own_rows(const struct player *player, real *full)
+{
+    return SEQUENCE_PARALLEL ? full + player->row->tp * R * MODEL_HIDDEN : full;
+}
+
+/* full [N,C]: the own rows are there, the others' come. */
+static void gather_rows(struct player *player, real *full)
+{
+    if (SEQUENCE_PARALLEL)
+        comm_all_gather(player->rank->comm, &player->rank->queue, player->row->group[GROUP_TP], full, R * MODEL_HIDDEN);
+}
+
+/* partial [N,C]: the ranks' parts are summed, in rank order either way; with sequence parallelism each rank gets the sum of its own rows. */
+static void sum_rows(struct player *player, real *partial)
+{
+    if (SEQUENCE_PARALLEL)
+        comm_reduce_scatter(player->rank->comm, &player->rank->queue, player->row->group[GROUP_TP], partial, R * MODEL_HIDDEN);
+    else
+        sum_over_tp(player, partial, N * MODEL_HIDDEN);
+}
+
+/* The residual gradient d [R,C] of all rows: d itself, or gathered into the step's scratch. */
+static const real *all_rows(struct player *player, const struct step *step, const real *d)
+{
+    if (!SEQUENCE_PARALLEL)
+        return d;
+    real *full = work(player, step, WORK_GATHERED);
+    copy_elements(&player->rank->queue, own_rows(player, full), d, R * MODEL_HIDDEN);
+    gather_rows(player, full);
+    return full;
+}
+
 static struct attention attention_shape(int32_t layer)
 {
     return (struct attention){
@@ -56,16 +90,19 @@ static struct attention attention_shape(int32_t layer)
 void model_embed(struct player *player, const struct step *step)
 {
     struct batch batch = batch_at(player, step->batch);
-    real *x = buffer_at(player, step->out);
+    real *out = buffer_at(player, step->out), *x = SEQUENCE_PARALLEL ? work(player, step, WORK_PARTIAL) : out;
     embedding_forward(&player->rank->queue, x, parameter(player, NONE, PARAMETER_EMBEDDING), batch.token,
                       (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
-    sum_over_tp(player, x, N * MODEL_HIDDEN);
+    sum_rows(player, x);
+    if (SEQUENCE_PARALLEL)
+        copy_elements(&player->rank->queue, out, own_rows(player, x), R * MODEL_HIDDEN);
 }
 
 void model_embed_backward(struct player *player, const struct step *step)
 {
     struct batch batch = batch_at(player, step->batch);
-    embedding_backward(&player->rank->queue, gradient(player, NONE, PARAMETER_EMBEDDING), buffer_at(player, step->in), batch.token,
+    embedding_backward(&player->rank->queue, gradient(player, NONE, PARAMETER_EMBEDDING),
+                       all_rows(player, step, buffer_at(player, step->in)), batch.token,
                        (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
 }
 
@@ -81,8 +118,9 @@ void model_layer_again(struct player *player, const struct step *step)
     real *qkv = saved(player, step, SAVED_QKV), *attended = core(player, step, CORE_ATTENTION);
     real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
 
-    rmsnorm_forward(queue, normed, saved(player, step, SAVED_RSTD_ATTENTION), NULL, x, NULL,
-                    parameter(player, layer, PARAMETER_ATTENTION_NORM), N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    rmsnorm_forward(queue, own_rows(player, normed), saved(player, step, SAVED_RSTD_ATTENTION), NULL, x, NULL,
+                    parameter(player, layer, PARAMETER_ATTENTION_NORM), R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    gather_rows(player, normed);
     matmul_forward(queue, qkv, normed, parameter(player, layer, PARAMETER_Q),
                    MODEL_QKV_BIAS ? parameter(player, layer, PARAMETER_Q_BIAS) : NULL, N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
     if (MODEL_QK_NORM)
@@ -93,10 +131,11 @@ void model_layer_again(struct player *player, const struct step *step)
     attention_forward(queue, attended, core(player, step, CORE_LSE), qkv, batch.start, attention_shape(layer));
     matmul_forward(queue, partial, attended, parameter(player, layer, PARAMETER_O), NULL, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL,
                    false);
-    sum_over_tp(player, partial, N * MODEL_HIDDEN);
+    sum_rows(player, partial);
 
-    rmsnorm_forward(queue, normed, saved(player, step, SAVED_RSTD_MLP), middle, x, partial,
-                    parameter(player, layer, PARAMETER_MLP_NORM), N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    rmsnorm_forward(queue, own_rows(player, normed), saved(player, step, SAVED_RSTD_MLP), middle, x, own_rows(player, partial),
+                    parameter(player, layer, PARAMETER_MLP_NORM), R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    gather_rows(player, normed);
     matmul_forward(queue, gate_up, normed, parameter(player, layer, PARAMETER_GATE), NULL, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
                    false);
 }
@@ -105,14 +144,17 @@ void model_layer(struct player *player, const struct step *step)
 {
     struct queue *queue = &player->rank->queue;
     real *y = buffer_at(player, step->out), *activated = work(player, step, WORK_ACTIVATED);
+    real *sum = SEQUENCE_PARALLEL ? work(player, step, WORK_PARTIAL) : y;
     const real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
 
     model_layer_again(player, step);
     swiglu_forward(queue, activated, gate_up, N, INTERMEDIATE_LOCAL);
-    matmul_forward(queue, y, activated, parameter(player, step->layer, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL,
+    matmul_forward(queue, sum, activated, parameter(player, step->layer, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL,
                    false);
-    sum_over_tp(player, y, N * MODEL_HIDDEN);
-    add(queue, y, middle, N * MODEL_HIDDEN);
+    sum_rows(player, sum);
+    if (SEQUENCE_PARALLEL)
+        copy_elements(queue, y, own_rows(player, sum), R * MODEL_HIDDEN);
+    add(queue, y, middle, R * MODEL_HIDDEN);
 }
 
 void model_core_again(struct player *player, const struct step *step)
@@ -130,17 +172,19 @@ static void mlp_backward(struct player *player, const struct step *step, real *d
     const float *rstd = saved(player, step, SAVED_RSTD_MLP), *gain = parameter(player, layer, PARAMETER_MLP_NORM);
     real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
     real *activated = work(player, step, WORK_ACTIVATED), *dgate_up = work(player, step, WORK_GATE_UP_GRADIENT);
+    const real *d_all = all_rows(player, step, d);
 
-    matmul_backward_input(queue, activated, d, parameter(player, layer, PARAMETER_DOWN), N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
+    matmul_backward_input(queue, activated, d_all, parameter(player, layer, PARAMETER_DOWN), N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
     swiglu_backward(queue, dgate_up, activated, activated, gate_up, N, INTERMEDIATE_LOCAL);
-    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_DOWN), NULL, d, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
+    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_DOWN), NULL, d_all, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
     matmul_backward_input(queue, dnormed, dgate_up, parameter(player, layer, PARAMETER_GATE), N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
                           false);
-    rmsnorm_again(queue, normed, middle, gain, rstd, N, MODEL_HIDDEN);
+    rmsnorm_again(queue, own_rows(player, normed), middle, gain, rstd, R, MODEL_HIDDEN);
+    gather_rows(player, normed);
     matmul_backward_weight(queue, gradient(player, layer, PARAMETER_GATE), NULL, dgate_up, normed, N, 2 * INTERMEDIATE_LOCAL,
                            MODEL_HIDDEN);
-    sum_over_tp(player, dnormed, N * MODEL_HIDDEN);
-    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_MLP_NORM), dnormed, middle, gain, rstd, N, MODEL_HIDDEN);
+    sum_rows(player, dnormed);
+    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_MLP_NORM), own_rows(player, dnormed), middle, gain, rstd, R, MODEL_HIDDEN);
 }
 
 static void attention_half_backward(struct player *player, const struct step *step, real *d)
@@ -153,9 +197,10 @@ static void attention_half_backward(struct player *player, const struct step *st
     const float *rstd = saved(player, step, SAVED_RSTD_ATTENTION), *gain = parameter(player, layer, PARAMETER_ATTENTION_NORM);
     real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
     real *dattended = work(player, step, WORK_ATTENTION_GRADIENT), *dqkv = work(player, step, WORK_QKV_GRADIENT);
+    const real *d_all = all_rows(player, step, d);
 
-    matmul_backward_input(queue, dattended, d, parameter(player, layer, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
-    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_O), NULL, d, attended, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL);
+    matmul_backward_input(queue, dattended, d_all, parameter(player, layer, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
+    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_O), NULL, d_all, attended, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL);
     attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, attended, core(player, step, CORE_LSE), batch.start,
                        attention_shape(layer));
     rope_apply(queue, dqkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, true);
@@ -164,12 +209,13 @@ static void attention_half_backward(struct player *player, const struct step *st
                         saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD), parameter(player, layer, PARAMETER_Q_NORM),
                         parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM);
     matmul_backward_input(queue, dnormed, dqkv, parameter(player, layer, PARAMETER_Q), N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
-    rmsnorm_again(queue, normed, x, gain, rstd, N, MODEL_HIDDEN);
+    rmsnorm_again(queue, own_rows(player, normed), x, gain, rstd, R, MODEL_HIDDEN);
+    gather_rows(player, normed);
     matmul_backward_weight(queue, gradient(player, layer, PARAMETER_Q),
                            MODEL_QKV_BIAS ? gradient(player, layer, PARAMETER_Q_BIAS) : NULL, dqkv, normed, N, QKV_COLUMNS_LOCAL,
                            MODEL_HIDDEN);
-    sum_over_tp(player, dnormed, N * MODEL_HIDDEN);
-    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_ATTENTION_NORM), dnormed, x, gain, rstd, N, MODEL_HIDDEN);
+    sum_rows(player, dnormed);
+    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_ATTENTION_NORM), own_rows(player, dnormed), x, gain, rstd, R, MODEL_HIDDEN);
 }
 
 void model_layer_backward(struct player *player, const struct step *step)
@@ -210,7 +256,8 @@ void model_head(struct player *player, const struct step *step, bool gradients)
     int64_t valid = real_columns < 0 ? 0 : real_columns < VOCABULARY_LOCAL ? real_columns : VOCABULARY_LOCAL;
     float scale = (float)(1.0 / (double)player->batch_targets);
 
-    rmsnorm_forward(queue, normed, rstd, NULL, x, NULL, gain, N, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    rmsnorm_forward(queue, own_rows(player, normed), rstd, NULL, x, NULL, gain, R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+    gather_rows(player, normed);
     for (int64_t row = 0; row < N; row += LOGIT_ROWS) {
         int64_t rows = N - row < LOGIT_ROWS ? N - row : LOGIT_ROWS;
         const int32_t *target = batch.target + row;
@@ -235,7 +282,7 @@ void model_head(struct player *player, const struct step *step, bool gradients)
     if (!gradients)
         return;
     real *d = buffer_at(player, step->out);
-    sum_over_tp(player, dnormed, N * MODEL_HIDDEN);
-    fill_zero(queue, d, N * MODEL_HIDDEN * (int64_t)sizeof *d);
-    rmsnorm_backward(queue, d, gradient(player, NONE, PARAMETER_FINAL_NORM), dnormed, x, gain, rstd, N, MODEL_HIDDEN);
+    sum_rows(player, dnormed);
+    fill_zero(queue, d, R * MODEL_HIDDEN * (int64_t)sizeof *d);
+    rmsnorm_backward(queue, d, gradient(player, NONE, PARAMETER_FINAL_NORM), own_rows(player, dnormed), x, gain, rstd, R, MODEL_HIDDEN);
 }

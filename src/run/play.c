@@ -6,7 +6,7 @@
 #include "run/model.h"
 #include "run/optimizer.h"
 
-enum { RESIDUAL_BYTES = MICRO_BATCH_ROWS * SEQUENCE_TOKENS * MODEL_HIDDEN * (int64_t)sizeof(real) };
+enum { RESIDUAL_BYTES = RESIDUAL_ROWS * MODEL_HIDDEN * (int64_t)sizeof(real) };
 
 static void send(struct player *player, int32_t buffer, enum direction direction)
 {

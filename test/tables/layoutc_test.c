@@ -158,8 +158,8 @@ TEST(derived_values_of_three_layouts)
         int64_t parameters[2], saved, work, arena;
     } cases[] = {
         { 1, 1, 1, { 146880 }, 403456, 360448, 6716416 },
-        { 2, 2, 2, { 40704, 33408 }, 219136, 212992, 3306496 },
-        { 8, 1, 1, { 22976 }, 93184, 102400, 1683456 },
+        { 2, 2, 2, { 40704, 33408 }, 201728, 245760, 2968576 },
+        { 8, 1, 1, { 22976 }, 62976, 135168, 1128960 },
     };
     for (int i = 0; i < ELEMENTS_OF(cases); i++) {
         struct input in = tiny(cases[i].tp, cases[i].pp, cases[i].dp);
@@ -377,6 +377,7 @@ BAD(device_too_small)
 {
     in->board.device_memory_bytes = 1 << 20;
 }
+BAD(rows_that_tp_does_not_divide) { in->layout.tp = 2; in->board.devices_per_node = in->board.link_group_devices = 2; in->layout.micro_batch_rows = 1; in->layout.sequence_tokens = 255; }
 BAD(unknown_recompute) { in->layout.recompute = AGAIN_UNKNOWN; in->layout.recompute_value = 9; }
 BAD(recompute_of_too_many_layers) { in->layout.recompute = AGAIN_LAYERS; in->layout.recompute_layers = 10; }
 BAD(recompute_layers_without_mode) { in->layout.recompute_layers = 3; }
@@ -429,6 +430,7 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(no_micro_batch, "LAYOUT_MICRO_BATCHES is 0; allowed are 1 to"),
         ROW(no_rows_by_make, "make: ROWS is 0; allowed are 1 to"),
         ROW(context_parallel, "LAYOUT_CP is 2; allowed"),
+        ROW(rows_that_tp_does_not_divide, "a micro-batch of 1 rows of 255 tokens does not divide over LAYOUT_TP 2", "LAYOUT_SEQUENCE_PARALLEL 0"),
         ROW(unknown_recompute, "LAYOUT_RECOMPUTE is 9", "RECOMPUTE_SELECTIVE"),
         ROW(recompute_of_too_many_layers, "LAYOUT_RECOMPUTE_LAYERS is 10; allowed are 1 to 9"),
         ROW(recompute_layers_without_mode, "LAYOUT_RECOMPUTE_LAYERS is 3, but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS"),

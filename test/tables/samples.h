@@ -16,6 +16,7 @@ static inline const struct input *sample(int index)
         enum schedule schedule;
         bool tied, qkv_bias, qk_norm, bf16, stages_by_hand;
         enum recompute recompute;
+        bool whole_rows;
     } corners[] = {
         { .name = "single", .micro_batches = 4 },
         { .name = "single-tied", .micro_batches = 4, .tied = true, .qk_norm = true },
@@ -26,6 +27,7 @@ static inline const struct input *sample(int index)
         { .name = "dp4", .dp = 4, .micro_batches = 1 },
         { .name = "pp8-few", .pp = 8, .micro_batches = 2 },
         { .name = "tp4pp2dp2-bf16", .tp = 4, .pp = 2, .dp = 2, .micro_batches = 4, .tied = true, .bf16 = true, .stages_by_hand = true },
+        { .name = "tp4pp2-whole-rows", .tp = 4, .pp = 2, .micro_batches = 3, .qk_norm = true, .whole_rows = true },
         { .name = "pp2-full", .pp = 2, .micro_batches = 4, .tied = true, .recompute = AGAIN_FULL },
         { .name = "tp2dp2-selective", .tp = 2, .dp = 2, .micro_batches = 2, .qk_norm = true, .recompute = AGAIN_SELECTIVE },
         { .name = "pp2-layers", .pp = 2, .micro_batches = 3, .schedule = ORDER_GPIPE, .qkv_bias = true, .bf16 = true, .recompute = AGAIN_LAYERS },
@@ -56,6 +58,7 @@ static inline const struct input *sample(int index)
                     .micro_batch_rows = 2,
                     .sequence_tokens = 48,
                     .zero = 1,
+                    .sequence_parallel = !corners[index].whole_rows,
                     .recompute = corners[index].recompute == AGAIN_UNKNOWN ? AGAIN_NONE : corners[index].recompute,
                     .recompute_layers = corners[index].recompute == AGAIN_LAYERS ? 2 : 0 },
         .model = { .name = "sample",
@@ -97,6 +100,8 @@ static inline struct facts facts_of(const struct input *in)
         .micro_batch_rows = l->micro_batch_rows,
         .sequence_tokens = l->sequence_tokens,
         .tokens = s.tokens,
+        .residual_rows = s.residual_rows,
+        .sequence_parallel = s.sequence_parallel,
         .hidden = m->hidden,
         .layers = m->layers,
         .heads = m->heads,

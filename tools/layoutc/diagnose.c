@@ -189,6 +189,13 @@ static enum status check_sequence(const struct input *input)
 {
     const struct layout_input *l = &input->layout;
     const struct model_input *m = &input->model;
+    int64_t tokens = l->micro_batch_rows * l->sequence_tokens;
+    TRY(check_flag(l->header, "LAYOUT_SEQUENCE_PARALLEL", l->sequence_parallel));
+    if (l->sequence_parallel && tokens % l->tp != 0)
+        return fail(E_USAGE,
+                    "%s: a micro-batch of %" PRId64 " rows of %" PRId64 " tokens does not divide over LAYOUT_TP %" PRId64
+                    "; take a sequence length that does, or set LAYOUT_SEQUENCE_PARALLEL 0",
+                    l->header, l->micro_batch_rows, l->sequence_tokens, l->tp);
     if (l->sequence_tokens <= m->positions)
         return OK;
     return fail(E_USAGE,

@@ -19,7 +19,7 @@ void *blocks_take(struct blocks *blocks, int64_t count, int64_t bytes);
 char *blocks_text(struct blocks *blocks, const char *format, ...) PRINTF(2, 3);
 void blocks_free(struct blocks *blocks);
 
-enum { WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES }; /* kinds of step that use BUFFER_WORK */
+enum { WORK_EMBED, WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES }; /* kinds of step that use BUFFER_WORK */
 
 struct draft {
     const struct input *input;

@@ -54,9 +54,9 @@ static void emit_head(FILE *f, const struct draft *draft)
             ", \"these tables are of another layout\");\n",
             s->ranks, in->layout.pp, in->layout.dp, in->layout.tp);
     fprintf(f,
-            "_Static_assert(MICRO_BATCHES == %" PRId64 " && MICRO_BATCH_TOKENS == %" PRId64 " && LOGIT_ROWS == %" PRId64
+            "_Static_assert(MICRO_BATCHES == %" PRId64 " && MICRO_BATCH_TOKENS == %" PRId64 " && RESIDUAL_ROWS == %" PRId64 " && LOGIT_ROWS == %" PRId64
             ", \"these tables are of another batch\");\n",
-            in->layout.micro_batches, s->tokens, s->logit_rows);
+            in->layout.micro_batches, s->tokens, s->residual_rows, s->logit_rows);
     fprintf(f,
             "_Static_assert(QKV_COLUMNS_LOCAL == %" PRId64 " && ATTENTION_COLUMNS_LOCAL == %" PRId64 " && INTERMEDIATE_LOCAL == %" PRId64
             " && VOCABULARY_LOCAL == %" PRId64 " && KV_COPIES == %" PRId64 ",\n               \"these tables are of another model\");\n",

@@ -17,15 +17,15 @@ static void make_saved(struct draft *draft)
     const struct share *s = &draft->share;
     const struct model_input *m = &draft->input->model;
     int64_t n = s->tokens, real = draft->input->board.real_bytes, *at = draft->saved_offset, end = 0;
-    put(&at[SAVED_RSTD_ATTENTION], &end, n, F32_BYTES);
+    put(&at[SAVED_RSTD_ATTENTION], &end, s->residual_rows, F32_BYTES);
     put(&at[SAVED_QKV], &end, n * s->qkv_columns, real);
     at[SAVED_QK_RAW] = at[SAVED_QK_RSTD] = NONE;
     if (m->qk_norm) {
         put(&at[SAVED_QK_RAW], &end, n * (s->heads + s->kv_heads) * m->head_dim, real);
         put(&at[SAVED_QK_RSTD], &end, n * (s->heads + s->kv_heads), F32_BYTES);
     }
-    put(&at[SAVED_RESIDUAL_MIDDLE], &end, n * m->hidden, real);
-    put(&at[SAVED_RSTD_MLP], &end, n, F32_BYTES);
+    put(&at[SAVED_RESIDUAL_MIDDLE], &end, s->residual_rows * m->hidden, real);
+    put(&at[SAVED_RSTD_MLP], &end, s->residual_rows, F32_BYTES);
     put(&at[SAVED_GATE_UP], &end, n * 2 * s->intermediate, real);
     draft->saved_bytes = end;
 }
@@ -46,7 +46,12 @@ static void make_work(struct draft *draft)
     int64_t *at = draft->work_offset, shared = 0;
     put(&at[WORK_NORMED], &shared, n * hidden, real);
     put(&at[WORK_PARTIAL], &shared, n * hidden, real);
-    int64_t mlp = shared, attention = shared, head = shared;
+    int64_t head = shared, gathered = shared;
+    at[WORK_GATHERED] = NONE;
+    if (s->sequence_parallel)
+        put(&at[WORK_GATHERED], &gathered, n * hidden, real);
+    draft->work_bytes[WORK_EMBED] = gathered;
+    int64_t mlp = gathered, attention = gathered;
     put(&at[WORK_ACTIVATED], &mlp, n * s->intermediate, real);
     draft->work_bytes[WORK_LAYER] = mlp;
     put(&at[WORK_GATE_UP_GRADIENT], &mlp, n * 2 * s->intermediate, real);
@@ -54,7 +59,7 @@ static void make_work(struct draft *draft)
     put(&at[WORK_QKV_GRADIENT], &attention, n * s->qkv_columns, real);
     put(&at[WORK_DELTA], &attention, n * s->heads, F32_BYTES);
     draft->work_bytes[WORK_LAYER_BACKWARD] = mlp > attention ? mlp : attention;
-    put(&at[WORK_RSTD], &head, n, F32_BYTES);
+    put(&at[WORK_RSTD], &head, s->residual_rows, F32_BYTES);
     put(&at[WORK_LOGITS], &head, s->logit_rows * s->vocabulary, F32_BYTES);
     put(&at[WORK_LOGIT_STATISTICS], &head, 3 * s->logit_rows, F32_BYTES);
     draft->work_bytes[WORK_HEAD] = head;

@@ -96,6 +96,7 @@ enum status input_read(struct input *input)
             .schedule_value = LAYOUT_SCHEDULE,
             .schedule = LAYOUT_SCHEDULE == SCHEDULE_GPIPE ? ORDER_GPIPE : LAYOUT_SCHEDULE == SCHEDULE_1F1B ? ORDER_1F1B : ORDER_UNKNOWN,
             .micro_batches = MICRO_BATCHES, .micro_batch_rows = MICRO_BATCH_ROWS, .sequence_tokens = SEQUENCE_TOKENS,
+            .sequence_parallel = LAYOUT_SEQUENCE_PARALLEL,
             .recompute_value = LAYOUT_RECOMPUTE, .recompute_layers = LAYOUT_RECOMPUTE_LAYERS,
             .recompute = LAYOUT_RECOMPUTE == RECOMPUTE_NONE        ? AGAIN_NONE
                          : LAYOUT_RECOMPUTE == RECOMPUTE_SELECTIVE ? AGAIN_SELECTIVE

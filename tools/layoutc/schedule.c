@@ -82,7 +82,7 @@ static int32_t use_batch(struct builder *b, int32_t micro)
 
 static int64_t residual_bytes(const struct builder *b)
 {
-    return b->draft->share.tokens * b->draft->input->model.hidden * b->draft->input->board.real_bytes;
+    return b->draft->share.residual_rows * b->draft->input->model.hidden * b->draft->input->board.real_bytes;
 }
 
 static int32_t use_residual(struct builder *b, int32_t micro, int32_t local_layer)
@@ -160,6 +160,13 @@ static struct step step_of(int32_t micro)
     return step;
 }
 
+static void use_for_embedding(struct builder *b, int32_t micro, struct step *step)
+{
+    step->batch = use_batch(b, micro);
+    if (b->draft->share.sequence_parallel)
+        step->work = use_work(b, WORK_EMBED);
+}
+
 static void forward(struct builder *b, int32_t micro)
 {
     struct step step = step_of(micro);
@@ -169,7 +176,7 @@ static void forward(struct builder *b, int32_t micro)
     step = step_of(micro);
     step.out = use_residual(b, micro, 0);
     if (b->stage->embeds)
-        step.batch = use_batch(b, micro);
+        use_for_embedding(b, micro, &step);
     add_step(b, b->stage->embeds ? STEP_EMBED : STEP_RECEIVE_FORWARD, step);
 
     for (int32_t i = 0; i < b->stage->layers; i++) {
@@ -245,7 +252,7 @@ static void backward(struct builder *b, int32_t micro)
     step = step_of(micro);
     step.in = use_gradient(b, micro);
     if (b->stage->embeds)
-        step.batch = use_batch(b, micro);
+        use_for_embedding(b, micro, &step);
     add_step(b, b->stage->embeds ? STEP_EMBED_BACKWARD : STEP_SEND_BACKWARD, step);
 }
 
@@ -338,7 +345,7 @@ void schedule_make(struct draft *draft)
 {
     const struct input *input = draft->input;
     fields_make(draft);
-    draft->slot_bytes = round_up(draft->share.tokens * input->model.hidden * input->board.real_bytes, ARENA_ALIGN_BYTES);
+    draft->slot_bytes = round_up(draft->share.residual_rows * input->model.hidden * input->board.real_bytes, ARENA_ALIGN_BYTES);
     for (int32_t c = 0; c < draft->channels; c++)
         draft->channel[c].slot_bytes = draft->slot_bytes;
     for (int32_t s = 0; s < input->layout.pp; s++) {

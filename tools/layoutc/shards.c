@@ -138,13 +138,20 @@ static void put_norm(struct builder *b, enum parameter parameter, int32_t layer,
            });
 }
 
+/* With sequence parallelism each rank's gradient of a norm comes from its own rows. */
+static enum copies_sum norm_sum(const struct share *s)
+{
+    return s->sequence_parallel ? COPIES_SUM_TP : COPIES_EQUAL;
+}
+
 static void put_layer(struct builder *b, int32_t layer)
 {
     const struct model_input *m = &b->draft->input->model;
     const struct share *s = &b->draft->share;
+    enum copies_sum norms = norm_sum(s);
     int64_t c = m->hidden, d = m->head_dim, q = m->heads * d, kv = m->kv_heads * d, q_local = s->heads * d, kv_local = s->kv_heads * d;
     begin_bucket(b, blocks_text(&b->draft->blocks, "layer %d", (int)layer));
-    put_norm(b, PARAMETER_ATTENTION_NORM, layer, "input_layernorm.weight", c, COPIES_EQUAL);
+    put_norm(b, PARAMETER_ATTENTION_NORM, layer, "input_layernorm.weight", c, norms);
     begin_run(b);
     put_rows(b, PARAMETER_Q, layer, "self_attn.q_proj.weight", q, c, q_local, 1);
     put_rows(b, PARAMETER_K, layer, "self_attn.k_proj.weight", kv, c, kv_local, s->kv_copies);
@@ -161,7 +168,7 @@ static void put_layer(struct builder *b, int32_t layer)
     }
     begin_run(b);
     put_columns(b, PARAMETER_O, layer, "self_attn.o_proj.weight", c, q, q_local);
-    put_norm(b, PARAMETER_MLP_NORM, layer, "post_attention_layernorm.weight", c, COPIES_EQUAL);
+    put_norm(b, PARAMETER_MLP_NORM, layer, "post_attention_layernorm.weight", c, norms);
     begin_run(b);
     put_rows(b, PARAMETER_GATE, layer, "mlp.gate_proj.weight", m->intermediate, c, s->intermediate, 1);
     put_rows(b, PARAMETER_UP, layer, "mlp.up_proj.weight", m->intermediate, c, s->intermediate, 1);
@@ -184,7 +191,7 @@ static void put_head(struct builder *b)
     const struct model_input *m = &b->draft->input->model;
     bool here = b->draft->stage[b->pp].embeds;
     begin_bucket(b, "head");
-    put_norm(b, PARAMETER_FINAL_NORM, NONE, "model.norm.weight", m->hidden, COPIES_EQUAL);
+    put_norm(b, PARAMETER_FINAL_NORM, NONE, "model.norm.weight", m->hidden, norm_sum(&b->draft->share));
     if (!m->tied || !here) {
         begin_run(b);
         put(b, (struct shard){

@@ -16,6 +16,8 @@ struct share share_of(const struct input *input)
     s.intermediate = m->intermediate / l->tp;
     s.vocabulary = (m->vocabulary + l->tp - 1) / l->tp;
     s.tokens = l->micro_batch_rows * l->sequence_tokens;
+    s.sequence_parallel = l->sequence_parallel && l->tp > 1;
+    s.residual_rows = s.sequence_parallel ? s.tokens / l->tp : s.tokens;
     s.logit_rows = s.tokens < 2 * LOGIT_ROWS_MOST ? (s.tokens + 1) / 2 : LOGIT_ROWS_MOST;      /* never all of a micro-batch */
     return s;
 }

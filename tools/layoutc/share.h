@@ -12,6 +12,8 @@ struct share {
     int64_t heads, kv_heads, kv_copies; /* of one rank; kv_copies: ranks that hold the same KV heads */
     int64_t qkv_columns, attention_columns, intermediate, vocabulary;
     int64_t tokens;     /* of a micro-batch on one rank */
+    bool sequence_parallel;
+    int64_t residual_rows; /* of them, those whose residual the rank holds */
     int64_t logit_rows; /* rows of logits that exist at one time */
 };
 

@@ -80,6 +80,8 @@ static enum copies_sum sum_of(const struct facts *f, const struct expected *e)
         return COPIES_SUM_KV;
     if ((e->parameter == PARAMETER_Q_NORM || e->parameter == PARAMETER_K_NORM) && f->tp > 1)
         return COPIES_SUM_TP;
+    if (e->part == WHOLE && f->sequence_parallel) /* a norm between the regions sees the rank's own rows */
+        return COPIES_SUM_TP;
     return COPIES_EQUAL;
 }
 

@@ -15,6 +15,8 @@ struct facts facts_of_image(void)
         .micro_batch_rows = MICRO_BATCH_ROWS,
         .sequence_tokens = SEQUENCE_TOKENS,
         .tokens = MICRO_BATCH_TOKENS,
+        .residual_rows = RESIDUAL_ROWS,
+        .sequence_parallel = SEQUENCE_PARALLEL,
         .hidden = MODEL_HIDDEN,
         .layers = MODEL_LAYERS,
         .heads = MODEL_HEADS,

@@ -37,9 +37,9 @@ static enum status check_rank(const struct tables *t, const struct facts *f, int
                 "matched: rank %lld, %s: channel %d goes from rank %d to %d, it should go from %lld to %lld and both should name it",
                 (long long)rank, direction_names[d], (int)channel->id, (int)channel->from, (int)channel->to, (long long)from,
                 (long long)to);
-        if (channel->slot_bytes < f->tokens * f->hidden * f->real_bytes)
+        if (channel->slot_bytes < f->residual_rows * f->hidden * f->real_bytes)
             return fail(E_SOFTWARE, "matched: channel %d has slots of %lld bytes, a message has %lld", (int)channel->id,
-                        (long long)channel->slot_bytes, (long long)(f->tokens * f->hidden * f->real_bytes));
+                        (long long)channel->slot_bytes, (long long)(f->residual_rows * f->hidden * f->real_bytes));
     }
     return OK;
 }

@@ -126,12 +126,12 @@ static enum status check_saved(const struct tables *t, const struct facts *f, in
 {
     int64_t n = f->tokens, real = f->real_bytes, normed_heads = f->qk_norm ? f->heads_local + f->kv_heads_local : 0;
     const struct field fields[] = {
-        { SAVED_RSTD_ATTENTION, n * F32 },
+        { SAVED_RSTD_ATTENTION, f->residual_rows * F32 },
         { SAVED_QKV, n * f->qkv_columns * real },
         { SAVED_QK_RAW, n * normed_heads * f->head_dim * real },
         { SAVED_QK_RSTD, n * normed_heads * F32 },
-        { SAVED_RESIDUAL_MIDDLE, n * f->hidden * real },
-        { SAVED_RSTD_MLP, n * F32 },
+        { SAVED_RESIDUAL_MIDDLE, f->residual_rows * f->hidden * real },
+        { SAVED_RSTD_MLP, f->residual_rows * F32 },
         { SAVED_GATE_UP, n * 2 * f->intermediate_local * real },
     };
     return check_fields("saved", t->saved_offset, fields, (int)ELEMENTS_OF(fields), bytes);
@@ -152,11 +152,14 @@ static enum status check_work(const struct tables *t, const struct facts *f, enu
     int64_t n = f->tokens, real = f->real_bytes;
     const struct field normed = { WORK_NORMED, n * f->hidden * real }, partial = { WORK_PARTIAL, n * f->hidden * real };
     const struct field activated = { WORK_ACTIVATED, n * f->intermediate_local * real };
+    const struct field gathered = { WORK_GATHERED, f->sequence_parallel ? n * f->hidden * real : 0 };
+    const struct field embed[] = { normed, partial, gathered };
     const struct field forward[] = { normed, partial, activated };
-    const struct field mlp[] = { normed, partial, activated, { WORK_GATE_UP_GRADIENT, n * 2 * f->intermediate_local * real } };
+    const struct field mlp[] = { normed, partial, gathered, activated, { WORK_GATE_UP_GRADIENT, n * 2 * f->intermediate_local * real } };
     const struct field attention[] = {
         normed,
         partial,
+        gathered,
         { WORK_ATTENTION_GRADIENT, n * f->attention_columns * real },
         { WORK_QKV_GRADIENT, n * f->qkv_columns * real },
         { WORK_DELTA, n * f->heads_local * F32 },
@@ -164,11 +167,14 @@ static enum status check_work(const struct tables *t, const struct facts *f, enu
     const struct field head[] = {
         normed,
         partial,
-        { WORK_RSTD, n * F32 },
+        { WORK_RSTD, f->residual_rows * F32 },
         { WORK_LOGITS, f->logit_rows * f->vocabulary_local * F32 },
         { WORK_LOGIT_STATISTICS, 3 * f->logit_rows * F32 },
     };
     switch (kind) {
+    case STEP_EMBED:
+    case STEP_EMBED_BACKWARD:
+        return check_fields("work", t->work_offset, embed, (int)ELEMENTS_OF(embed), bytes);
     case STEP_LAYER:
     case STEP_LAYER_AGAIN:
         return check_fields("work", t->work_offset, forward, (int)ELEMENTS_OF(forward), bytes);
@@ -190,7 +196,7 @@ static int64_t slots_bytes(const struct facts *f, int s, int64_t message)
 /* The least that a buffer of that kind must have; saved and work are checked by their fields. */
 static int64_t least_bytes(const struct facts *f, const struct stage *stage, int s, enum buffer_kind kind)
 {
-    int64_t residual = f->tokens * f->hidden * f->real_bytes;
+    int64_t residual = f->residual_rows * f->hidden * f->real_bytes;
     switch (kind) {
     case BUFFER_PARAMETERS:
         return stage->parameter_elements * f->real_bytes;

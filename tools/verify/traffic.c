@@ -9,7 +9,7 @@ static bool collective(struct event *event, int32_t i, enum group_kind group, in
 
 static bool message(const struct facts *f, struct event *event, int32_t i, enum event_kind kind, enum direction direction, int32_t micro)
 {
-    *event = (struct event){ .kind = kind, .direction = direction, .elements = f->tokens * f->hidden * f->real_bytes, .micro = micro };
+    *event = (struct event){ .kind = kind, .direction = direction, .elements = f->residual_rows * f->hidden * f->real_bytes, .micro = micro };
     return i == 0;
 }
 
@@ -30,6 +30,8 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
 {
     const struct bucket *bucket = step->bucket == NONE ? NULL : &stage->bucket[step->bucket];
     switch ((enum step_kind)step->kind) {
+    case STEP_EMBED_BACKWARD:
+        return f->sequence_parallel && collective(event, i, GROUP_TP, f->tokens * f->hidden);
     case STEP_EMBED:
     case STEP_LAYER:
     case STEP_LAYER_AGAIN:
@@ -58,7 +60,6 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
         return collective(event, i, GROUP_WORLD, 0);
     case STEP_FEED:
     case STEP_CORE_AGAIN:
-    case STEP_EMBED_BACKWARD:
     case STEP_CLEAR:
     case STEP_UPDATE:
     case STEP_KINDS:

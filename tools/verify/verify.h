@@ -13,6 +13,8 @@
 struct facts {
     int64_t ranks, tp, pp, dp, cp;
     int64_t micro_batches, micro_batch_rows, sequence_tokens, tokens; /* tokens: of a micro-batch */
+    int64_t residual_rows; /* of them, those whose residual a rank holds */
+    bool sequence_parallel;
     int64_t hidden, layers, heads, kv_heads, head_dim, intermediate, vocabulary;
     bool tied, qkv_bias, qk_norm;
     int64_t heads_local, kv_heads_local, kv_copies, qkv_columns, attention_columns, intermediate_local, vocabulary_local, logit_rows;

@@ -14,6 +14,7 @@ struct content {
 
 struct reader {
     const struct stage *stage;
+    const struct facts *f;
     int s;
     int32_t at;
     const struct step *step;
@@ -96,7 +97,7 @@ static enum status play_step(const struct reader *r)
         TRY(no_others(r, true, false, false, false, false, false));
         return writes(r, "batch", s->batch, BUFFER_BATCH, NONE);
     case STEP_EMBED:
-        TRY(no_others(r, true, false, true, false, false, false));
+        TRY(no_others(r, true, false, true, false, false, r->f->sequence_parallel));
         TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
         return writes(r, "out", s->out, BUFFER_RESIDUAL, first);
     case STEP_RECEIVE_FORWARD:
@@ -124,7 +125,7 @@ static enum status play_step(const struct reader *r)
         TRY(no_others(r, false, true, false, false, false, false));
         return reads(r, "in", s->in, BUFFER_RESIDUAL_GRADIENT, first);
     case STEP_EMBED_BACKWARD:
-        TRY(no_others(r, true, true, false, false, false, false));
+        TRY(no_others(r, true, true, false, false, false, r->f->sequence_parallel));
         TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
         return reads(r, "in", s->in, BUFFER_RESIDUAL_GRADIENT, first);
     default:
@@ -132,9 +133,9 @@ static enum status play_step(const struct reader *r)
     }
 }
 
-static enum status play_program(const struct stage *stage, int s, const struct program *program)
+static enum status play_program(const struct facts *f, const struct stage *stage, int s, const struct program *program)
 {
-    struct reader reader = { .stage = stage, .s = s, .content = calloc((size_t)stage->buffers, sizeof *reader.content) };
+    struct reader reader = { .stage = stage, .f = f, .s = s, .content = calloc((size_t)stage->buffers, sizeof *reader.content) };
     if (reader.content == NULL)
         return fail(E_AGAIN, "no memory for %d buffers", (int)stage->buffers);
     enum status status = OK;
@@ -149,8 +150,8 @@ static enum status play_program(const struct stage *stage, int s, const struct p
 enum status prove_written(const struct tables *t, const struct facts *f)
 {
     for (int s = 0; s < f->pp; s++) {
-        TRY(play_program(&t->stage[s], s, &t->stage[s].train));
-        TRY(play_program(&t->stage[s], s, &t->stage[s].evaluate));
+        TRY(play_program(f, &t->stage[s], s, &t->stage[s].train));
+        TRY(play_program(f, &t->stage[s], s, &t->stage[s].evaluate));
     }
     return OK;
 }
