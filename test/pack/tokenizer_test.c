@@ -381,6 +381,8 @@ TEST(every_key_that_can_change_ids_is_known_and_of_its_type)
     expect_refusal("{\"normalizer\":{\"type\":\"NFC\",\"prepend\":1}," PRE TAIL MODEL("[]"), "normalizer.prepend is 1");
     expect_refusal(HEAD "\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Isolated\",\"add_prefix_space\":true}," TAIL MODEL("[]"),
                    "pre_tokenizer.add_prefix_space is true: a key that is not known for Split may change the ids; known are type, pattern, behavior, invert");
+    expect_refusal(HEAD PRE "\"post_processor\":{\"type\":\"ByteLevel\",\"single\":[]}," MODEL("[]"), "post_processor.single is []: a key that is not known for ByteLevel");
+    expect_refusal(HEAD PRE "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":\"$A\"}," MODEL("[]"), "post_processor.single is \"$A\"; right is an array");
     expect_refusal("{\"normalizer\":{\"type\":\"NFC\",\"strip_left\":true}," PRE TAIL MODEL("[]"), "normalizer.strip_left is true: a key that is not known for NFC");
     expect_refusal("{\"added_tokens\":[{\"id\":9,\"content\":\"x\",\"special\":\"yes\"}]," PRE TAIL MODEL("[]"), "added_tokens[].special is \"yes\"");
     const int32_t right[] = { 3 };

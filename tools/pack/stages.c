@@ -246,10 +246,19 @@ static enum status read_template(struct tokenizer *tokenizer, json_t *object)
 
 static enum status read_post_processor(struct tokenizer *tokenizer, json_t *object)
 {
+    static const struct known keys[] = {
+        { "type", KNOWN_TEXT, NULL }, { "processors", KNOWN_ARRAY, "Sequence " }, { "single", KNOWN_ARRAY, "TemplateProcessing " },
+        { "pair", KNOWN_ARRAY, "TemplateProcessing " }, { "special_tokens", KNOWN_OBJECT, "TemplateProcessing " },
+        { "add_prefix_space", KNOWN_TRUTH, "ByteLevel " }, { "trim_offsets", KNOWN_TRUTH, "ByteLevel " }, { "use_regex", KNOWN_TRUTH, "ByteLevel " },
+    };
     const char *type = json_text(object, "type");
     json_t *part;
     size_t i;
-    if (object == NULL || json_is_null(object) || (type != NULL && strcmp(type, "ByteLevel") == 0))
+    if (object == NULL || json_is_null(object))
+        return OK;
+    if (type != NULL && (strcmp(type, "ByteLevel") == 0 || strcmp(type, "TemplateProcessing") == 0 || strcmp(type, "Sequence") == 0))
+        TRY(known_keys(tokenizer->path, "post_processor", object, keys, ELEMENTS_OF(keys)));
+    if (type != NULL && strcmp(type, "ByteLevel") == 0)
         return OK;
     if (type != NULL && strcmp(type, "TemplateProcessing") == 0)
         return read_template(tokenizer, object);
