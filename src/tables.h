@@ -72,6 +72,7 @@ enum buffer_kind {
     BUFFER_RESIDUAL,                      /* micro, layer: input of the layer [R,C]; layer = last + 1: output of the stage */
     BUFFER_SAVED,                         /* micro, layer: what its backward pass needs: enum saved_field */
     BUFFER_CORE,                          /* micro, layer: the same, of attention itself: enum core_field */
+    BUFFER_KEPT,                          /* micro, layer: what STEP_LAYER_INPUT leaves for STEP_LAYER_WEIGHT: enum kept_field */
     BUFFER_RESIDUAL_GRADIENT,             /* micro: [R,C], from the stage's end to its start */
     BUFFER_WORK,                          /* scratch of one step */
     BUFFER_KINDS
@@ -84,7 +85,7 @@ struct buffer {
 };
 
 /* N: a micro-batch's tokens; R: those whose residual this rank holds, N / TP with sequence parallelism (row tp * R on), else N.
- * Parts of BUFFER_SAVED, BUFFER_CORE and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
+ * Parts of BUFFER_SAVED, BUFFER_CORE, BUFFER_KEPT and BUFFER_WORK: byte offsets from the buffer's start, the same in every layer; NONE if the model has none. */
 enum saved_field {
     SAVED_RSTD_ATTENTION,                 /* [R] */
     SAVED_QKV,                            /* [N, QKV_COLUMNS_LOCAL] after norm and rotation */
@@ -99,6 +100,13 @@ enum core_field {
     CORE_ATTENTION,                       /* [N, H*D] */
     CORE_LSE,                             /* [B,H,T] */
     CORE_FIELDS
+};
+enum kept_field {
+    KEPT_OUT_GRADIENT,                    /* [N,C] gradient of the layer's output, all rows */
+    KEPT_MIDDLE_GRADIENT,                 /* [N,C] of its middle, all rows */
+    KEPT_GATE_UP_GRADIENT,                /* [N,2F] */
+    KEPT_QKV_GRADIENT,                    /* [N, QKV_COLUMNS_LOCAL] */
+    KEPT_FIELDS
 };
 enum work_field {
     WORK_NORMED,                          /* [N,C] */
@@ -129,6 +137,8 @@ enum step_kind {
     STEP_LAYER_AGAIN,         /* micro, layer: in residual -> saved, core, as STEP_LAYER left them */
     STEP_CORE_AGAIN,          /* micro, layer: saved -> core, as STEP_LAYER left it */
     STEP_LAYER_BACKWARD,      /* micro, layer: in residual, saved, core; out residual gradient in place */
+    STEP_LAYER_INPUT,         /* micro, layer: as STEP_LAYER_BACKWARD, without the gradients of its matrices -> kept */
+    STEP_LAYER_WEIGHT,        /* micro, layer: in residual, saved, core, kept: the gradients of its matrices */
     STEP_SEND_BACKWARD,       /* micro: in residual gradient */
     STEP_EMBED_BACKWARD,      /* micro: in residual gradient; work with sequence parallelism */
     STEP_CLEAR,               /* bucket: gradients to zero */
@@ -143,7 +153,7 @@ enum step_kind {
 struct step {
     uint8_t kind;
     int16_t micro, layer, bucket;         /* layer is global; NONE where it does not apply */
-    int32_t batch, in, out, saved, core, work; /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
+    int32_t batch, in, out, saved, core, kept, work; /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
 };
 
 struct program {
@@ -180,6 +190,7 @@ extern const struct comm_channel channels[];
 extern const int32_t channels_count;
 extern const int64_t saved_offset_bytes[SAVED_FIELDS];
 extern const int64_t core_offset_bytes[CORE_FIELDS];
+extern const int64_t kept_offset_bytes[KEPT_FIELDS];
 extern const int64_t work_offset_bytes[WORK_FIELDS];
 extern const int64_t arena_bytes;                      /* of the fullest rank: what each rank reserves */
 extern const int64_t model_parameters;                 /* of the whole model, each once, without padding */

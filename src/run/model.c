@@ -32,6 +32,11 @@ static void *core(const struct player *player, const struct step *step, enum cor
     return (uint8_t *)buffer_at(player, step->core) + core_offset_bytes[field];
 }
 
+static void *kept(const struct player *player, const struct step *step, enum kept_field field)
+{
+    return (uint8_t *)buffer_at(player, step->kept) + kept_offset_bytes[field];
+}
+
 static void *work(const struct player *player, const struct step *step, enum work_field field)
 {
     return (uint8_t *)buffer_at(player, step->work) + work_offset_bytes[field];
@@ -64,12 +69,12 @@ static void sum_rows(struct player *player, real *partial)
         sum_over_tp(player, partial, N * MODEL_HIDDEN);
 }
 
-/* The residual gradient d [R,C] of all rows: d itself, or gathered into the step's scratch. */
-static const real *all_rows(struct player *player, const struct step *step, const real *d)
+/* The residual gradient d [R,C] of all rows: d itself, or gathered into the step's scratch; in what the step keeps where it keeps something. */
+static const real *all_rows(struct player *player, const struct step *step, const real *d, enum kept_field keep)
 {
-    if (!SEQUENCE_PARALLEL)
+    if (!SEQUENCE_PARALLEL && step->kept == NONE)
         return d;
-    real *full = work(player, step, WORK_GATHERED);
+    real *full = step->kept != NONE ? kept(player, step, keep) : work(player, step, WORK_GATHERED);
     copy_elements(&player->rank->queue, own_rows(player, full), d, R * MODEL_HIDDEN);
     gather_rows(player, full);
     return full;
@@ -102,7 +107,7 @@ void model_embed_backward(struct player *player, const struct step *step)
 {
     struct batch batch = batch_at(player, step->batch);
     embedding_backward(&player->rank->queue, gradient(player, NONE, PARAMETER_EMBEDDING),
-                       all_rows(player, step, buffer_at(player, step->in)), batch.token,
+                       all_rows(player, step, buffer_at(player, step->in), KEPT_OUT_GRADIENT), batch.token,
                        (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
 }
 
@@ -163,28 +168,54 @@ void model_core_again(struct player *player, const struct step *step)
                       batch_at(player, step->batch).start, attention_shape(step->layer));
 }
 
-/* d is the gradient of the layer's output on entry, of its middle after the first half, of its input on return. */
+/* Gradients of gate, up and down. d_all [N,C]: gradient of the layer's output; activated [N,F], dgate_up [N,2F]. */
+static void mlp_weights(struct player *player, const struct step *step, const real *d_all, const real *activated, const real *dgate_up)
+{
+    struct queue *queue = &player->rank->queue;
+    real *normed = work(player, step, WORK_NORMED);
+    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_DOWN), NULL, d_all, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
+    rmsnorm_again(queue, own_rows(player, normed), saved(player, step, SAVED_RESIDUAL_MIDDLE),
+                  parameter(player, step->layer, PARAMETER_MLP_NORM), saved(player, step, SAVED_RSTD_MLP), R, MODEL_HIDDEN);
+    gather_rows(player, normed);
+    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_GATE), NULL, dgate_up, normed, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN);
+}
+
+/* Gradients of q, k, v (and their biases) and o. d_all [N,C]: gradient of the layer's middle; dqkv [N, QKV_COLUMNS_LOCAL]. */
+static void attention_weights(struct player *player, const struct step *step, const real *d_all, const real *dqkv)
+{
+    struct queue *queue = &player->rank->queue;
+    real *normed = work(player, step, WORK_NORMED);
+    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_O), NULL, d_all, core(player, step, CORE_ATTENTION), N, MODEL_HIDDEN,
+                           ATTENTION_COLUMNS_LOCAL);
+    rmsnorm_again(queue, own_rows(player, normed), buffer_at(player, step->in), parameter(player, step->layer, PARAMETER_ATTENTION_NORM),
+                  saved(player, step, SAVED_RSTD_ATTENTION), R, MODEL_HIDDEN);
+    gather_rows(player, normed);
+    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_Q),
+                           MODEL_QKV_BIAS ? gradient(player, step->layer, PARAMETER_Q_BIAS) : NULL, dqkv, normed, N, QKV_COLUMNS_LOCAL,
+                           MODEL_HIDDEN);
+}
+
+/* d is the gradient of the layer's output on entry, of its middle after the first half, of its input on return. A step that keeps something
+ * leaves the matrices' gradients to STEP_LAYER_WEIGHT. */
 static void mlp_backward(struct player *player, const struct step *step, real *d)
 {
     struct queue *queue = &player->rank->queue;
     int32_t layer = step->layer;
+    bool halves = step->kept != NONE;
     const real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
-    const float *rstd = saved(player, step, SAVED_RSTD_MLP), *gain = parameter(player, layer, PARAMETER_MLP_NORM);
-    real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
-    real *activated = work(player, step, WORK_ACTIVATED), *dgate_up = work(player, step, WORK_GATE_UP_GRADIENT);
-    const real *d_all = all_rows(player, step, d);
+    real *dnormed = work(player, step, WORK_PARTIAL), *activated = work(player, step, WORK_ACTIVATED);
+    real *dgate_up = halves ? kept(player, step, KEPT_GATE_UP_GRADIENT) : work(player, step, WORK_GATE_UP_GRADIENT);
+    const real *d_all = all_rows(player, step, d, KEPT_OUT_GRADIENT);
 
     matmul_backward_input(queue, activated, d_all, parameter(player, layer, PARAMETER_DOWN), N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
     swiglu_backward(queue, dgate_up, activated, activated, gate_up, N, INTERMEDIATE_LOCAL);
-    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_DOWN), NULL, d_all, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
     matmul_backward_input(queue, dnormed, dgate_up, parameter(player, layer, PARAMETER_GATE), N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
                           false);
-    rmsnorm_again(queue, own_rows(player, normed), middle, gain, rstd, R, MODEL_HIDDEN);
-    gather_rows(player, normed);
-    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_GATE), NULL, dgate_up, normed, N, 2 * INTERMEDIATE_LOCAL,
-                           MODEL_HIDDEN);
+    if (!halves)
+        mlp_weights(player, step, d_all, activated, dgate_up);
     sum_rows(player, dnormed);
-    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_MLP_NORM), own_rows(player, dnormed), middle, gain, rstd, R, MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_MLP_NORM), own_rows(player, dnormed), middle,
+                     parameter(player, layer, PARAMETER_MLP_NORM), saved(player, step, SAVED_RSTD_MLP), R, MODEL_HIDDEN);
 }
 
 static void attention_half_backward(struct player *player, const struct step *step, real *d)
@@ -192,30 +223,26 @@ static void attention_half_backward(struct player *player, const struct step *st
     struct queue *queue = &player->rank->queue;
     struct batch batch = batch_at(player, step->batch);
     int32_t layer = step->layer;
+    bool halves = step->kept != NONE;
     const real *x = buffer_at(player, step->in), *qkv = saved(player, step, SAVED_QKV);
-    const real *attended = core(player, step, CORE_ATTENTION);
-    const float *rstd = saved(player, step, SAVED_RSTD_ATTENTION), *gain = parameter(player, layer, PARAMETER_ATTENTION_NORM);
-    real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
-    real *dattended = work(player, step, WORK_ATTENTION_GRADIENT), *dqkv = work(player, step, WORK_QKV_GRADIENT);
-    const real *d_all = all_rows(player, step, d);
+    real *dnormed = work(player, step, WORK_PARTIAL), *dattended = work(player, step, WORK_ATTENTION_GRADIENT);
+    real *dqkv = halves ? kept(player, step, KEPT_QKV_GRADIENT) : work(player, step, WORK_QKV_GRADIENT);
+    const real *d_all = all_rows(player, step, d, KEPT_MIDDLE_GRADIENT);
 
     matmul_backward_input(queue, dattended, d_all, parameter(player, layer, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
-    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_O), NULL, d_all, attended, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL);
-    attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, attended, core(player, step, CORE_LSE), batch.start,
-                       attention_shape(layer));
+    attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, core(player, step, CORE_ATTENTION),
+                       core(player, step, CORE_LSE), batch.start, attention_shape(layer));
     rope_apply(queue, dqkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, true);
     if (MODEL_QK_NORM)
         qknorm_backward(queue, dqkv, gradient(player, layer, PARAMETER_Q_NORM), gradient(player, layer, PARAMETER_K_NORM),
                         saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD), parameter(player, layer, PARAMETER_Q_NORM),
                         parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM);
     matmul_backward_input(queue, dnormed, dqkv, parameter(player, layer, PARAMETER_Q), N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
-    rmsnorm_again(queue, own_rows(player, normed), x, gain, rstd, R, MODEL_HIDDEN);
-    gather_rows(player, normed);
-    matmul_backward_weight(queue, gradient(player, layer, PARAMETER_Q),
-                           MODEL_QKV_BIAS ? gradient(player, layer, PARAMETER_Q_BIAS) : NULL, dqkv, normed, N, QKV_COLUMNS_LOCAL,
-                           MODEL_HIDDEN);
+    if (!halves)
+        attention_weights(player, step, d_all, dqkv);
     sum_rows(player, dnormed);
-    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_ATTENTION_NORM), own_rows(player, dnormed), x, gain, rstd, R, MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_ATTENTION_NORM), own_rows(player, dnormed), x,
+                     parameter(player, layer, PARAMETER_ATTENTION_NORM), saved(player, step, SAVED_RSTD_ATTENTION), R, MODEL_HIDDEN);
 }
 
 void model_layer_backward(struct player *player, const struct step *step)
@@ -223,6 +250,14 @@ void model_layer_backward(struct player *player, const struct step *step)
     real *d = buffer_at(player, step->out);
     mlp_backward(player, step, d);
     attention_half_backward(player, step, d);
+}
+
+void model_layer_weight(struct player *player, const struct step *step)
+{
+    real *activated = work(player, step, WORK_ACTIVATED);
+    swiglu_forward(&player->rank->queue, activated, saved(player, step, SAVED_GATE_UP), N, INTERMEDIATE_LOCAL);
+    mlp_weights(player, step, kept(player, step, KEPT_OUT_GRADIENT), activated, kept(player, step, KEPT_GATE_UP_GRADIENT));
+    attention_weights(player, step, kept(player, step, KEPT_MIDDLE_GRADIENT), kept(player, step, KEPT_QKV_GRADIENT));
 }
 
 /* ---- head ---- */

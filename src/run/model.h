@@ -17,7 +17,10 @@ void model_layer(struct player *player, const struct step *step);
  * stops where nothing more is kept, before the product of PARAMETER_DOWN. */
 void model_layer_again(struct player *player, const struct step *step);
 void model_core_again(struct player *player, const struct step *step);
+/* STEP_LAYER_BACKWARD, and STEP_LAYER_INPUT where the step keeps what model_layer_weight needs. */
 void model_layer_backward(struct player *player, const struct step *step);
+/* STEP_LAYER_WEIGHT: adds the gradients of the layer's matrices, the same bits as the whole backward pass. */
+void model_layer_weight(struct player *player, const struct step *step);
 /* Adds to player->loss and player->hits; with gradients (STEP_HEAD) or without (STEP_HEAD_EVALUATE). */
 void model_head(struct player *player, const struct step *step, bool gradients);
 

@@ -78,6 +78,8 @@ void play(struct player *player, const struct program *program)
         case STEP_LAYER_AGAIN:      model_layer_again(player, step); break;
         case STEP_CORE_AGAIN:       model_core_again(player, step); break;
         case STEP_LAYER_BACKWARD:   model_layer_backward(player, step); break;
+        case STEP_LAYER_INPUT:      model_layer_backward(player, step); break;
+        case STEP_LAYER_WEIGHT:     model_layer_weight(player, step); break;
         case STEP_SEND_BACKWARD:    send(player, step->in, CHANNEL_BACKWARD_OUT); break;
         case STEP_EMBED_BACKWARD:   model_embed_backward(player, step); break;
         case STEP_CLEAR:            clear(player, bucket); break;

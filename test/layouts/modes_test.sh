@@ -60,8 +60,13 @@ for cut in "tiny-qwen3 2 tp2 8" "tiny-mistral 2 pp2 8" "tiny-qwen2 1 single 8"; 
     same $1 $2 $3 $4 $3-plain full LAYOUT_RECOMPUTE RECOMPUTE_FULL
     same $1 $2 $3 $4 $3-plain layers LAYOUT_RECOMPUTE RECOMPUTE_LAYERS LAYOUT_RECOMPUTE_LAYERS 1
 done
+same tiny-mistral 2 pp2 8 pp2-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
+same tiny-mistral 2 pp2 8 pp2-plain zb-h1-full LAYOUT_SCHEDULE SCHEDULE_ZB_H1 LAYOUT_RECOMPUTE RECOMPUTE_FULL
 near tiny-qwen3 2 tp2 8 tp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 train tiny-llama 8 tp4pp2 plain 8 || echo "FAIL  modes.tiny-llama_tp4pp2_plain: $(tail -n 1 $work/tiny-llama-tp4pp2-plain.log)"
+same tiny-llama 8 tp4pp2 8 tp4pp2-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
+train tiny-qwen2 4 pp4 plain 6 || echo "FAIL  modes.tiny-qwen2_pp4_plain: $(tail -n 1 $work/tiny-qwen2-pp4-plain.log)"
+same tiny-qwen2 4 pp4 6 pp4-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
 near tiny-llama 8 tp4pp2 8 tp4pp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 same tiny-llama 8 tp4pp2 8 tp4pp2-whole-rows whole-rows-full LAYOUT_SEQUENCE_PARALLEL 0 LAYOUT_RECOMPUTE RECOMPUTE_FULL
 exit 0

@@ -106,6 +106,24 @@ static struct buffer *any_buffer(struct copy *c)
     return &c->buffer[s][pick(c->stage[s].buffers)];
 }
 
+/* Another buffer of the same kind, of another micro-batch or layer, in place of *index. */
+static bool rename_operand(struct copy *c, int32_t s, int32_t *index)
+{
+    for (int32_t i = 0; i < c->stage[s].buffers; i++)
+        if (c->buffer[s][i].kind == c->buffer[s][*index].kind &&
+            (c->buffer[s][i].micro != c->buffer[s][*index].micro || c->buffer[s][i].layer != c->buffer[s][*index].layer)) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+/* How a layer's backward pass is called in these tables: whole, or its first half. */
+static enum step_kind backward_kind(const struct copy *c)
+{
+    return next_step(c, 0, STEP_LAYER_INPUT, 0) == NONE ? STEP_LAYER_BACKWARD : STEP_LAYER_INPUT;
+}
+
 /* ---- one way to break each; false: this layout has nothing of the kind ---- */
 
 #define BREAK(name) static bool name(struct copy *c)
@@ -275,15 +293,37 @@ BREAK(layer_again_writes_elsewhere)
         }
     return false;
 }
-BREAK(backward_reads_the_core_of_another)
+BREAK(backward_reads_the_core_of_another) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, backward_kind(c))].core); }
+BREAK(weight_half_is_missing) { return drop_kind(c, STEP_LAYER_WEIGHT); }
+BREAK(weight_half_is_there_twice) { return double_kind(c, STEP_LAYER_WEIGHT); }
+BREAK(input_half_is_missing) { return drop_kind(c, STEP_LAYER_INPUT); }
+BREAK(weight_half_is_before_the_input_half)
 {
-    int32_t s = pick_stage(c), i = find_step(c, s, STEP_LAYER_BACKWARD);
-    for (int32_t n = 0; n < c->stage[s].buffers; n++)
-        if (n != c->train[s][i].core && c->buffer[s][n].kind == BUFFER_CORE) {
-            c->train[s][i].core = n;
-            return true;
-        }
-    return false;
+    int32_t s = pick_stage(c), i = next_step(c, s, STEP_LAYER_WEIGHT, 0);
+    if (i == NONE)
+        return false;
+    move_step(c, s, i, next_step(c, s, STEP_LAYER_INPUT, 0));
+    return true;
+}
+BREAK(weight_half_is_behind_the_reduction)
+{
+    int32_t s = pick_stage(c), i = find_step(c, s, STEP_LAYER_WEIGHT);
+    if (i == NONE)
+        return false;
+    move_step(c, s, i, next_step(c, s, STEP_NORM, 0));
+    return true;
+}
+BREAK(weight_half_reads_what_another_kept)
+{
+    int32_t s = pick_stage(c), i = find_step(c, s, STEP_LAYER_WEIGHT);
+    return i != NONE && rename_operand(c, s, &c->train[s][i].kept);
+}
+BREAK(kept_fields_lie_over_each_other)
+{
+    if (find_step(c, 0, STEP_LAYER_WEIGHT) == NONE)
+        return false;
+    c->kept_offset[KEPT_QKV_GRADIENT] = c->kept_offset[KEPT_MIDDLE_GRADIENT];
+    return true;
 }
 BREAK(head_is_missing) { return drop_kind(c, STEP_HEAD); }
 BREAK(embedding_backward_is_there_twice) { return double_kind(c, STEP_EMBED_BACKWARD); }
@@ -292,7 +332,7 @@ BREAK(feed_is_missing) { return drop_kind(c, STEP_FEED); }
 BREAK(clear_is_missing) { return drop_kind(c, STEP_CLEAR); }
 BREAK(clear_is_in_the_middle)
 {
-    int32_t s = pick_stage(c), j = next_step(c, s, STEP_LAYER_BACKWARD, 0);
+    int32_t s = pick_stage(c), j = next_step(c, s, backward_kind(c), 0);
     int32_t bucket = c->train[s][j].layer - c->stage[s].first_layer + c->stage[s].embeds, i = 0;
     while (c->train[s][i].bucket != bucket)
         i++;
@@ -308,7 +348,7 @@ BREAK(reduce_is_too_early)
     int32_t s = pick_stage(c), i = next_step(c, s, STEP_REDUCE, 0);
     if (i == NONE)
         return false;
-    move_step(c, s, i, next_step(c, s, STEP_LAYER_BACKWARD, 0));
+    move_step(c, s, i, next_step(c, s, backward_kind(c), 0));
     return true;
 }
 BREAK(update_is_missing) { return drop_kind(c, STEP_UPDATE); }
@@ -337,24 +377,14 @@ BREAK(micro_batch_is_another)
 }
 BREAK(tied_sum_is_missing) { return c->facts.pp == 1 && drop_kind(c, STEP_TIED); }
 
-/* Another buffer of the same kind in place of *index. */
-static bool rename_operand(struct copy *c, int32_t s, int32_t *index)
-{
-    for (int32_t i = 0; i < c->stage[s].buffers; i++)
-        if (i != *index && c->buffer[s][i].kind == c->buffer[s][*index].kind) {
-            *index = i;
-            return true;
-        }
-    return false;
-}
 
 BREAK(layer_reads_another_input) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER)].in); }
 BREAK(layer_writes_another_output) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER)].out); }
 BREAK(layer_saves_elsewhere) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER)].saved); }
-BREAK(backward_reads_what_another_saved) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER_BACKWARD)].saved); }
-BREAK(backward_has_another_gradient) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER_BACKWARD)].out); }
+BREAK(backward_reads_what_another_saved) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, backward_kind(c))].saved); }
+BREAK(backward_has_another_gradient) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, backward_kind(c))].out); }
 BREAK(layer_has_another_batch) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER)].batch); }
-BREAK(layer_has_no_scratch) { int32_t s = pick_stage(c); c->train[s][find_step(c, s, STEP_LAYER_BACKWARD)].work = NONE; return true; }
+BREAK(layer_has_no_scratch) { int32_t s = pick_stage(c); c->train[s][find_step(c, s, backward_kind(c))].work = NONE; return true; }
 BREAK(send_takes_another_buffer)
 {
     int32_t i = find_step(c, 0, STEP_SEND_FORWARD);
@@ -507,6 +537,13 @@ static const struct {
     ROW(layer_again_is_of_another_layer, "once"),
     ROW(layer_again_writes_elsewhere, "written"),
     ROW(backward_reads_the_core_of_another, "written"),
+    ROW(weight_half_is_missing, "once"),
+    ROW(weight_half_is_there_twice, "once"),
+    ROW(input_half_is_missing, "once"),
+    ROW(weight_half_is_before_the_input_half, "once"),
+    ROW(weight_half_is_behind_the_reduction, "once"),
+    ROW(weight_half_reads_what_another_kept, "written"),
+    ROW(kept_fields_lie_over_each_other, "no_overlap"),
     ROW(head_is_missing, "once"),
     ROW(embedding_backward_is_there_twice, "once"),
     ROW(embedding_backward_is_missing, "once"),

@@ -103,16 +103,19 @@ TEST(cells_come_in_the_order_of_the_papers)
         { ORDER_1F1B, 4, 0, 2, "F0 F1 B0 B1 " },
         { ORDER_1F1B, 4, 2, 1, "F0 B0 " },
         { ORDER_1F1B, 1, 0, 2, "F0 B0 F1 B1 " },
+        { ORDER_ZB_H1, 4, 0, 5, "F0 F1 F2 F3 I0 W0 F4 I1 W1 I2 W2 I3 W3 I4 W4 " },
+        { ORDER_ZB_H1, 4, 3, 5, "F0 I0 F1 I1 F2 I2 F3 I3 W0 F4 I4 W1 W2 W3 W4 " },
+        { ORDER_ZB_H1, 4, 2, 2, "F0 F1 I0 I1 W0 W1 " },
         { ORDER_GPIPE, 4, 0, 3, "F0 F1 F2 B0 B1 B2 " },
         { ORDER_GPIPE, 4, 3, 3, "F0 F1 F2 B0 B1 B2 " },
     };
     for (int i = 0; i < ELEMENTS_OF(cases); i++) {
         struct layout_input layout = { .pp = cases[i].pp, .schedule = cases[i].schedule, .micro_batches = cases[i].micro_batches };
-        struct cell cell[16];
+        struct cell cell[24];
         char text[128] = "";
-        order_cells(cell, &layout, cases[i].stage);
-        for (int c = 0; c < 2 * cases[i].micro_batches; c++)
-            sprintf(text + strlen(text), "%c%d ", cell[c].kind == CELL_FORWARD ? 'F' : 'B', (int)cell[c].micro);
+        int64_t cells = order_cells(cell, &layout, cases[i].stage);
+        for (int64_t c = 0; c < cells; c++)
+            sprintf(text + strlen(text), "%c%d ", "FBIW"[cell[c].kind], (int)cell[c].micro);
         EXPECT_TEXT(text, cases[i].right);
     }
 }
@@ -435,7 +438,7 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(recompute_of_too_many_layers, "LAYOUT_RECOMPUTE_LAYERS is 10; allowed are 1 to 9"),
         ROW(recompute_layers_without_mode, "LAYOUT_RECOMPUTE_LAYERS is 3, but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS"),
         ROW(zero_3, "LAYOUT_ZERO is 3; allowed"),
-        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE and SCHEDULE_1F1B"),
+        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE, SCHEDULE_1F1B and SCHEDULE_ZB_H1"),
         ROW(tp_over_two_link_groups, "ranks 0 to 7", "BOARD_LINK_GROUP_DEVICES 4", "LAYOUT_TP_ACROSS_LINK_GROUPS 1"),
         ROW(stage_list_too_long, "LAYOUT_STAGE_LAYERS has 3 numbers, LAYOUT_PP is 2"),
         ROW(stage_without_layer, "LAYOUT_STAGE_LAYERS gives stage 1 0 layers"),

@@ -28,6 +28,8 @@ static inline const struct input *sample(int index)
         { .name = "pp8-few", .pp = 8, .micro_batches = 2 },
         { .name = "tp4pp2dp2-bf16", .tp = 4, .pp = 2, .dp = 2, .micro_batches = 4, .tied = true, .bf16 = true, .stages_by_hand = true },
         { .name = "tp4pp2-whole-rows", .tp = 4, .pp = 2, .micro_batches = 3, .qk_norm = true, .whole_rows = true },
+        { .name = "pp4-zb-h1", .pp = 4, .micro_batches = 6, .schedule = ORDER_ZB_H1, .tied = true },
+        { .name = "tp2pp2-zb-h1-full", .tp = 2, .pp = 2, .micro_batches = 3, .schedule = ORDER_ZB_H1, .qk_norm = true, .recompute = AGAIN_FULL },
         { .name = "pp2-full", .pp = 2, .micro_batches = 4, .tied = true, .recompute = AGAIN_FULL },
         { .name = "tp2dp2-selective", .tp = 2, .dp = 2, .micro_batches = 2, .qk_norm = true, .recompute = AGAIN_SELECTIVE },
         { .name = "pp2-layers", .pp = 2, .micro_batches = 3, .schedule = ORDER_GPIPE, .qkv_bias = true, .bf16 = true, .recompute = AGAIN_LAYERS },
@@ -139,7 +141,7 @@ struct copy {
     int32_t *member;
     struct comm_channel *channel;
     int64_t **parameter_offset;
-    int64_t saved_offset[SAVED_FIELDS], core_offset[CORE_FIELDS], work_offset[WORK_FIELDS];
+    int64_t saved_offset[SAVED_FIELDS], core_offset[CORE_FIELDS], kept_offset[KEPT_FIELDS], work_offset[WORK_FIELDS];
     struct blocks blocks;
 };
 
@@ -178,6 +180,7 @@ static inline void copy_make(struct copy *c, const struct draft *d)
     c->channel = copied(c, d->channel, d->channels, sizeof *c->channel);
     memcpy(c->saved_offset, d->saved_offset, sizeof c->saved_offset);
     memcpy(c->core_offset, d->core_offset, sizeof c->core_offset);
+    memcpy(c->kept_offset, d->kept_offset, sizeof c->kept_offset);
     memcpy(c->work_offset, d->work_offset, sizeof c->work_offset);
     c->tables = (struct tables){
         .stage = c->stage,
@@ -189,6 +192,7 @@ static inline void copy_make(struct copy *c, const struct draft *d)
         .parameter_offset = (const int64_t *const *)c->parameter_offset,
         .saved_offset = c->saved_offset,
         .core_offset = c->core_offset,
+        .kept_offset = c->kept_offset,
         .work_offset = c->work_offset,
         .arena_bytes = d->arena_bytes,
         .model_parameters = d->parameters,

@@ -41,8 +41,8 @@ struct draft {
     int64_t parameters;         /* of the whole model, each once */
 
     /* schedule.c */
-    int64_t saved_offset[SAVED_FIELDS], core_offset[CORE_FIELDS], work_offset[WORK_FIELDS];
-    int64_t saved_bytes, core_bytes, work_bytes[WORK_USES];
+    int64_t saved_offset[SAVED_FIELDS], core_offset[CORE_FIELDS], kept_offset[KEPT_FIELDS], work_offset[WORK_FIELDS];
+    int64_t saved_bytes, core_bytes, kept_bytes, work_bytes[WORK_USES];
     int64_t slot_bytes;
 
     /* place.c */

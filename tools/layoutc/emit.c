@@ -15,11 +15,11 @@ static const char *const cut_names[] = { "CUT_NONE,", "CUT_ROWS,", "CUT_COLUMNS,
 static const char *const sum_names[] = { "COPIES_EQUAL,", "COPIES_SUM_TP,", "COPIES_SUM_KV," };
 static const char *const buffer_names[BUFFER_KINDS] = {
     "PARAMETERS", "GRADIENTS", "MOMENT_1", "MOMENT_2",          "MASTER", "ROPE", "SLOTS", "STAGING",
-    "BATCH",      "RESIDUAL",  "SAVED",    "CORE", "RESIDUAL_GRADIENT", "WORK",
+    "BATCH",      "RESIDUAL",  "SAVED",    "CORE", "KEPT", "RESIDUAL_GRADIENT", "WORK",
 };
 static const char *const step_names[STEP_KINDS] = {
     "FEED",           "EMBED",         "RECEIVE_FORWARD", "LAYER", "SEND_FORWARD", "HEAD",   "HEAD_EVALUATE", "RECEIVE_BACKWARD",
-    "LAYER_AGAIN", "CORE_AGAIN", "LAYER_BACKWARD", "SEND_BACKWARD", "EMBED_BACKWARD",  "CLEAR", "TIED",         "COPIES", "REDUCE",        "NORM",
+    "LAYER_AGAIN", "CORE_AGAIN", "LAYER_BACKWARD", "LAYER_INPUT", "LAYER_WEIGHT", "SEND_BACKWARD", "EMBED_BACKWARD",  "CLEAR", "TIED",         "COPIES", "REDUCE",        "NORM",
     "UPDATE",         "GATHER",
 };
 
@@ -118,15 +118,15 @@ static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 
 static void emit_program(FILE *f, const struct program *program, const char *name, int32_t pp)
 {
-    char text[9][16];
-    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %6s %5s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does",
-            "micro", "layer", "bucket", "batch", "in", "out", "saved", "core", "work");
+    char text[10][16];
+    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %6s %5s %5s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does",
+            "micro", "layer", "bucket", "batch", "in", "out", "saved", "core", "kept", "work");
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *s = &program->step[i];
-        fprintf(f, "    { STEP_%s,%*s %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind],
+        fprintf(f, "    { STEP_%s,%*s %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind],
                 gap(15, step_names[s->kind]), "", number(text[0], s->micro), number(text[1], s->layer), number(text[2], s->bucket),
                 number(text[3], s->batch), number(text[4], s->in), number(text[5], s->out), number(text[6], s->saved),
-                number(text[7], s->core), number(text[8], s->work), (int)i);
+                number(text[7], s->core), number(text[8], s->kept), number(text[9], s->work), (int)i);
     }
     fprintf(f, "};\n");
 }
@@ -225,6 +225,7 @@ void emit_tables(FILE *file, const struct draft *draft)
     emit_ranks(file, draft);
     emit_offsets(file, "saved_offset_bytes", "SAVED_FIELDS", draft->saved_offset, SAVED_FIELDS);
     emit_offsets(file, "core_offset_bytes", "CORE_FIELDS", draft->core_offset, CORE_FIELDS);
+    emit_offsets(file, "kept_offset_bytes", "KEPT_FIELDS", draft->kept_offset, KEPT_FIELDS);
     emit_offsets(file, "work_offset_bytes", "WORK_FIELDS", draft->work_offset, WORK_FIELDS);
     fprintf(file, "const int64_t arena_bytes = %" PRId64 ";\n", draft->arena_bytes);
     fprintf(file, "const int64_t model_parameters = %" PRId64 ";\n", draft->parameters);

@@ -39,6 +39,17 @@ static void make_core(struct draft *draft)
     draft->core_bytes = end;
 }
 
+static void make_kept(struct draft *draft)
+{
+    const struct share *s = &draft->share;
+    int64_t *at = draft->kept_offset, end = 0, residual = s->tokens * draft->input->model.hidden, real = draft->input->board.real_bytes;
+    put(&at[KEPT_OUT_GRADIENT], &end, residual, real);
+    put(&at[KEPT_MIDDLE_GRADIENT], &end, residual, real);
+    put(&at[KEPT_GATE_UP_GRADIENT], &end, s->tokens * 2 * s->intermediate, real);
+    put(&at[KEPT_QKV_GRADIENT], &end, s->tokens * s->qkv_columns, real);
+    draft->kept_bytes = end;
+}
+
 static void make_work(struct draft *draft)
 {
     const struct share *s = &draft->share;
@@ -69,5 +80,6 @@ void fields_make(struct draft *draft)
 {
     make_saved(draft);
     make_core(draft);
+    make_kept(draft);
     make_work(draft);
 }

@@ -8,7 +8,7 @@ const char *memory_name(enum buffer_kind kind)
 {
     static const char *const names[BUFFER_KINDS] = {
         "parameters",         "gradients", "first moments", "second moments",    "master weights",     "rotary table", "message slots",
-        "checkpoint staging", "batches",   "layer inputs",  "saved activations", "saved attention", "residual gradients", "scratch",
+        "checkpoint staging", "batches",   "layer inputs",  "saved activations", "saved attention", "kept gradients", "residual gradients", "scratch",
     };
     return names[kind];
 }

@@ -22,7 +22,7 @@ struct builder {
     struct step *step; /* of the program being built */
     int32_t steps, steps_most;
     int32_t *batch, *gradient; /* [micro]: index of the buffer, NONE before it is made */
-    int32_t *residual, *saved, *core; /* [micro][layers + 1], [micro][layers], [micro][layers] */
+    int32_t *residual, *saved, *core, *kept; /* [micro][layers + 1]; the others [micro][layers] */
     int32_t work;
 };
 
@@ -112,6 +112,15 @@ static int32_t use_core(struct builder *b, int32_t micro, int32_t local_layer)
                                 .bytes = b->draft->core_bytes });
 }
 
+static int32_t use_kept(struct builder *b, int32_t micro, int32_t local_layer)
+{
+    return use(b, &b->kept[micro * b->stage->layers + local_layer],
+               (struct buffer){ .kind = BUFFER_KEPT,
+                                .micro = (int16_t)micro,
+                                .layer = (int16_t)(b->stage->first_layer + local_layer),
+                                .bytes = b->draft->kept_bytes });
+}
+
 /* What the layer's forward pass left is not kept; the next use makes a buffer of its own. */
 static void forget_what_comes_again(struct builder *b, int32_t micro, int32_t local_layer)
 {
@@ -143,7 +152,7 @@ static int32_t use_work(struct builder *b, int bytes_of)
 /* ---- steps ---- */
 
 static const struct step NOTHING = {
-    .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE, .core = NONE, .work = NONE
+    .micro = NONE, .layer = NONE, .bucket = NONE, .batch = NONE, .in = NONE, .out = NONE, .saved = NONE, .core = NONE, .kept = NONE, .work = NONE
 };
 
 static void add_step(struct builder *b, enum step_kind kind, struct step step)
@@ -228,7 +237,7 @@ static void again(struct builder *b, int32_t micro, int32_t local_layer)
     add_step(b, whole ? STEP_LAYER_AGAIN : STEP_CORE_AGAIN, step);
 }
 
-static void backward(struct builder *b, int32_t micro)
+static void backward(struct builder *b, int32_t micro, bool halves)
 {
     struct step step = step_of(micro);
     if (b->stage->heads) {
@@ -246,14 +255,31 @@ static void backward(struct builder *b, int32_t micro)
         step.out = use_gradient(b, micro);
         step.saved = use_saved(b, micro, i);
         step.core = use_core(b, micro, i);
+        if (halves)
+            step.kept = use_kept(b, micro, i);
         step.work = use_work(b, WORK_LAYER_BACKWARD);
-        add_step(b, STEP_LAYER_BACKWARD, step);
+        add_step(b, halves ? STEP_LAYER_INPUT : STEP_LAYER_BACKWARD, step);
     }
     step = step_of(micro);
     step.in = use_gradient(b, micro);
     if (b->stage->embeds)
         use_for_embedding(b, micro, &step);
     add_step(b, b->stage->embeds ? STEP_EMBED_BACKWARD : STEP_SEND_BACKWARD, step);
+}
+
+static void weights(struct builder *b, int32_t micro)
+{
+    for (int32_t i = b->stage->layers - 1; i >= 0; i--) {
+        struct step step = step_of(micro);
+        step.layer = (int16_t)(b->stage->first_layer + i);
+        step.in = use_residual(b, micro, i);
+        step.saved = use_saved(b, micro, i);
+        step.core = use_core(b, micro, i);
+        step.kept = use_kept(b, micro, i);
+        step.batch = use_batch(b, micro);
+        step.work = use_work(b, WORK_LAYER);
+        add_step(b, STEP_LAYER_WEIGHT, step);
+    }
 }
 
 static void add_bucket_step(struct builder *b, enum step_kind kind, int32_t bucket)
@@ -306,27 +332,29 @@ static void begin_program(struct builder *b, int64_t micro_batches, int64_t step
     b->residual = blocks_take(blocks, residuals, sizeof *b->residual);
     b->saved = blocks_take(blocks, residuals, sizeof *b->saved);
     b->core = blocks_take(blocks, residuals, sizeof *b->core);
+    b->kept = blocks_take(blocks, residuals, sizeof *b->kept);
     for (int64_t i = 0; i < micro_batches; i++)
         b->batch[i] = b->gradient[i] = NONE;
     for (int64_t i = 0; i < residuals; i++)
-        b->residual[i] = b->saved[i] = b->core[i] = NONE;
+        b->residual[i] = b->saved[i] = b->core[i] = b->kept[i] = NONE;
     b->work = NONE;
 }
 
 static void build_training(struct builder *b)
 {
     const struct layout_input *l = &b->draft->input->layout;
-    int64_t cells = 2 * l->micro_batches;
-    struct cell *cell = blocks_take(&b->draft->blocks, cells, sizeof *cell);
-    order_cells(cell, l, b->pp);
-    begin_program(b, l->micro_batches, l->micro_batches * (3LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
+    struct cell *cell = blocks_take(&b->draft->blocks, 3 * l->micro_batches, sizeof *cell);
+    int64_t cells = order_cells(cell, l, b->pp);
+    begin_program(b, l->micro_batches, l->micro_batches * (4LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
     for (int32_t i = 0; i < b->stage->buckets; i++)
         add_bucket_step(b, STEP_CLEAR, i);
     for (int64_t i = 0; i < cells; i++) {
         if (cell[i].kind == CELL_FORWARD)
             forward(b, cell[i].micro);
+        else if (cell[i].kind == CELL_WEIGHT)
+            weights(b, cell[i].micro);
         else
-            backward(b, cell[i].micro);
+            backward(b, cell[i].micro, cell[i].kind == CELL_INPUT);
     }
     optimize(b);
     b->stage->train = (struct program){ .step = b->step, .steps = b->steps };
@@ -350,7 +378,7 @@ void schedule_make(struct draft *draft)
         draft->channel[c].slot_bytes = draft->slot_bytes;
     for (int32_t s = 0; s < input->layout.pp; s++) {
         struct stage *stage = &draft->stage[s];
-        int64_t most = 7 + (input->layout.micro_batches + 1) * (5LL * stage->layers + 3) + 2;
+        int64_t most = 7 + (input->layout.micro_batches + 1) * (6LL * stage->layers + 3) + 2;
         struct builder b = { .draft = draft, .stage = stage, .pp = s, .buffers_most = (int32_t)most };
         b.buffer = draft->buffer[s] = blocks_take(&draft->blocks, most, sizeof *b.buffer);
         add_whole_program_buffers(&b);

@@ -16,6 +16,7 @@ int main(void)
         .parameter_offset = parameter_offset,
         .saved_offset = saved_offset_bytes,
         .core_offset = core_offset_bytes,
+        .kept_offset = kept_offset_bytes,
         .work_offset = work_offset_bytes,
         .arena_bytes = arena_bytes,
         .model_parameters = model_parameters,

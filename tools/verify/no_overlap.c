@@ -35,7 +35,7 @@ static enum status lives_of_program(const struct stage *stage, int s, const stru
 {
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *step = &program->step[i];
-        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->work };
+        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work };
         for (int n = 0; n < ELEMENTS_OF(named); n++) {
             if (named[n] == NONE)
                 continue;
@@ -146,6 +146,18 @@ static enum status check_core(const struct tables *t, const struct facts *f, int
     return check_fields("core", t->core_offset, fields, (int)ELEMENTS_OF(fields), bytes);
 }
 
+static enum status check_kept(const struct tables *t, const struct facts *f, int64_t bytes)
+{
+    int64_t n = f->tokens, real = f->real_bytes;
+    const struct field fields[] = {
+        { KEPT_OUT_GRADIENT, n * f->hidden * real },
+        { KEPT_MIDDLE_GRADIENT, n * f->hidden * real },
+        { KEPT_GATE_UP_GRADIENT, n * 2 * f->intermediate_local * real },
+        { KEPT_QKV_GRADIENT, n * f->qkv_columns * real },
+    };
+    return check_fields("kept", t->kept_offset, fields, (int)ELEMENTS_OF(fields), bytes);
+}
+
 /* What a step of that kind has in its scratch at one time: a layer's backward pass first that of the MLP, then that of attention. */
 static enum status check_work(const struct tables *t, const struct facts *f, enum step_kind kind, int64_t bytes)
 {
@@ -177,8 +189,10 @@ static enum status check_work(const struct tables *t, const struct facts *f, enu
         return check_fields("work", t->work_offset, embed, (int)ELEMENTS_OF(embed), bytes);
     case STEP_LAYER:
     case STEP_LAYER_AGAIN:
+    case STEP_LAYER_WEIGHT:
         return check_fields("work", t->work_offset, forward, (int)ELEMENTS_OF(forward), bytes);
     case STEP_LAYER_BACKWARD:
+    case STEP_LAYER_INPUT:
         TRY(check_fields("work", t->work_offset, mlp, (int)ELEMENTS_OF(mlp), bytes));
         return check_fields("work", t->work_offset, attention, (int)ELEMENTS_OF(attention), bytes);
     default:
@@ -245,6 +259,8 @@ static enum status check_parts(const struct tables *t, const struct facts *f, co
             TRY(check_saved(t, f, stage->buffer[step->saved].bytes));
         if (step->core != NONE)
             TRY(check_core(t, f, stage->buffer[step->core].bytes));
+        if (step->kept != NONE)
+            TRY(check_kept(t, f, stage->buffer[step->kept].bytes));
         if (step->work != NONE)
             TRY(check_work(t, f, (enum step_kind)step->kind, stage->buffer[step->work].bytes));
     }

@@ -20,7 +20,8 @@ static enum status wrong(struct at at, const struct step *step, const char *what
 /* How far a micro-batch has come on a stage. Forward: fed, entered, then layers done. Backward the same way back. */
 struct progress {
     bool fed, entered, left, begun_back, out;
-    int32_t forward, backward; /* layers done */
+    int32_t forward, backward, weight; /* layers done; weight: those whose matrices have their gradients */
+    bool halves;               /* some layer has had the inputs' half of its backward pass */
     bool again;                /* the layer whose backward pass is next was made again */
 };
 
@@ -67,9 +68,19 @@ static enum status advance(const struct stage *stage, struct progress *m, const 
             return wrong(at, step, "it is made again twice, or for a backward pass that is not next");
         m->again = true;
         return OK;
+    case STEP_LAYER_WEIGHT:
+        if (m->weight >= m->backward || stage->layers - 1 - m->weight != local)
+            return wrong(at, step, "its inputs' half is not done, or its weights' half was");
+        m->weight++;
+        return OK;
+    case STEP_LAYER_INPUT:
     case STEP_LAYER_BACKWARD:
         if (!m->begun_back || stage->layers - 1 - m->backward != local)
             return wrong(at, step, "another layer's backward pass is next for this micro-batch");
+        if (m->backward > 0 && m->halves != (step->kind == STEP_LAYER_INPUT))
+            return wrong(at, step, "the micro-batch's other layers have theirs another way, in halves or whole");
+        m->halves = step->kind == STEP_LAYER_INPUT;
+        m->weight += !m->halves;
         m->backward++;
         m->again = false;
         return OK;
@@ -91,7 +102,7 @@ static enum status check_micro_batches(const struct stage *stage, int s, const s
     if (progress == NULL)
         return fail(E_AGAIN, "no memory for %lld micro-batches", (long long)micro_batches);
     enum status status = OK;
-    int32_t back = NONE; /* gradients are added in the order of micro-batches: every schedule gives the same bits */
+    int32_t back = NONE, weight = NONE; /* gradients are added in the order of micro-batches: every schedule gives the same bits */
     for (int32_t i = 0; i < program->steps && status == OK; i++) {
         const struct step *step = &program->step[i];
         if (step->kind > STEP_EMBED_BACKWARD)
@@ -102,9 +113,14 @@ static enum status check_micro_batches(const struct stage *stage, int s, const s
                 status = wrong((struct at){ s, i }, step, "backward passes follow the micro-batches' order");
             back = step->micro;
         }
+        if (status == OK && step->kind == STEP_LAYER_WEIGHT) {
+            if (step->micro < weight)
+                status = wrong((struct at){ s, i }, step, "weights' halves follow the micro-batches' order");
+            weight = step->micro;
+        }
     }
     for (int64_t m = 0; m < micro_batches && status == OK; m++)
-        if (evaluate ? !progress[m].left : !progress[m].out)
+        if (evaluate ? !progress[m].left : !progress[m].out || progress[m].weight < stage->layers)
             status = fail(E_SOFTWARE, "once: stage %d: micro-batch %lld is not finished at the end of %s", s, (long long)m,
                           evaluate ? "evaluation" : "training");
     free(progress);
@@ -224,7 +240,7 @@ static enum status check_buckets(const struct stage *stage, const struct facts *
     for (int32_t i = 0; i < program->steps && status == OK; i++) {
         const struct step *step = &program->step[i];
         struct at at = { s, i };
-        if (step->kind == STEP_HEAD || step->kind == STEP_LAYER_BACKWARD || step->kind == STEP_EMBED_BACKWARD) {
+        if (step->kind == STEP_HEAD || (step->kind >= STEP_LAYER_BACKWARD && step->kind <= STEP_LAYER_WEIGHT) || step->kind == STEP_EMBED_BACKWARD) {
             bool tied_here = step->kind == STEP_HEAD && stage->head_gradient != NONE; /* lies behind the buckets, cleared with the first */
             if (b.state[bucket_of(stage, step)] != CLEARED || (tied_here && b.state[0] != CLEARED))
                 status = wrong(at, step, "it adds to gradients that are not cleared, or already summed over ranks");

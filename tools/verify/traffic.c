@@ -31,11 +31,13 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
     const struct bucket *bucket = step->bucket == NONE ? NULL : &stage->bucket[step->bucket];
     switch ((enum step_kind)step->kind) {
     case STEP_EMBED_BACKWARD:
+    case STEP_LAYER_WEIGHT:
         return f->sequence_parallel && collective(event, i, GROUP_TP, f->tokens * f->hidden);
     case STEP_EMBED:
     case STEP_LAYER:
     case STEP_LAYER_AGAIN:
     case STEP_LAYER_BACKWARD:
+    case STEP_LAYER_INPUT:
         return collective(event, i, GROUP_TP, f->tokens * f->hidden);
     case STEP_HEAD:
         return collective(event, i, GROUP_TP, f->tokens * f->hidden);

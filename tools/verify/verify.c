@@ -30,6 +30,8 @@ const char *step_name(const struct step *step)
         "layer again",
         "attention again",
         "layer backward",
+        "layer backward, inputs",
+        "layer backward, weights",
         "send backward",
         "embed backward",
         "clear",

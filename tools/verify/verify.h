@@ -30,7 +30,7 @@ struct tables {
     const struct comm_channel *channel;
     int32_t channels;
     const int64_t *const *parameter_offset; /* [pp] -> [layers][PARAMETER_KINDS] */
-    const int64_t *saved_offset, *core_offset, *work_offset;
+    const int64_t *saved_offset, *core_offset, *kept_offset, *work_offset;
     int64_t arena_bytes, model_parameters;
 };
 

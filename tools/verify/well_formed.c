@@ -55,12 +55,12 @@ static enum status check_program(const struct stage *stage, int s, const struct 
             !within_or_none(step->layer, stage->first_layer, stage->first_layer + stage->layers))
             return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): micro-batch %d, layer %d or bucket %d is not of this stage", s,
                         (int)i, step_name(step), step->micro, step->layer, step->bucket);
-        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->work };
+        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work };
         for (int n = 0; n < ELEMENTS_OF(named); n++)
             if (!within_or_none(named[n], 0, stage->buffers))
                 return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): there is no buffer %d", s, (int)i, step_name(step),
                             (int)named[n]);
-        bool of_micro = step->kind <= STEP_EMBED_BACKWARD, of_layer = step->kind == STEP_LAYER || (step->kind >= STEP_LAYER_AGAIN && step->kind <= STEP_LAYER_BACKWARD);
+        bool of_micro = step->kind <= STEP_EMBED_BACKWARD, of_layer = step->kind == STEP_LAYER || (step->kind >= STEP_LAYER_AGAIN && step->kind <= STEP_LAYER_WEIGHT);
         bool of_bucket = step->kind == STEP_CLEAR || step->kind == STEP_COPIES || step->kind == STEP_REDUCE || step->kind == STEP_UPDATE ||
                          step->kind == STEP_GATHER;
         if (of_micro != (step->micro != NONE) || of_layer != (step->layer != NONE) || of_bucket != (step->bucket != NONE))

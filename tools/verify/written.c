@@ -54,11 +54,12 @@ static enum status writes(const struct reader *r, const char *operand, int32_t b
     return OK;
 }
 
-static enum status no_others(const struct reader *r, bool batch, bool in, bool out, bool saved, bool core, bool work)
+static enum status no_others(const struct reader *r, bool batch, bool in, bool out, bool saved, bool core, bool kept, bool work)
 {
     const struct step *s = r->step;
     if ((s->batch != NONE) != batch || (s->in != NONE) != in || (s->out != NONE) != out || (s->saved != NONE) != saved ||
-        (s->core != NONE) != core || (s->work != NONE) != work)
+        (s->core != NONE) != core || (s->kept != NONE) != kept ||
+        (s->work != NONE) != work)
         return wrong(r, "an operand", "is missing or too much");
     return OK;
 }
@@ -68,12 +69,13 @@ static enum status play_layer(const struct reader *r)
     const struct step *s = r->step;
     bool again = s->kind == STEP_LAYER_AGAIN;
     if (s->kind == STEP_CORE_AGAIN) {
-        TRY(no_others(r, true, false, false, true, true, false));
+        TRY(no_others(r, true, false, false, true, true, false, false));
         TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
         TRY(reads(r, "saved", s->saved, BUFFER_SAVED, s->layer));
         return writes(r, "core", s->core, BUFFER_CORE, s->layer);
     }
-    TRY(no_others(r, true, true, !again, true, true, true));
+    bool input = s->kind == STEP_LAYER_INPUT, weight = s->kind == STEP_LAYER_WEIGHT;
+    TRY(no_others(r, true, true, !again && !weight, true, true, input || weight, true));
     TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
     TRY(reads(r, "in", s->in, BUFFER_RESIDUAL, s->layer));
     TRY(named(r, "work", s->work, BUFFER_WORK));
@@ -84,6 +86,10 @@ static enum status play_layer(const struct reader *r)
     }
     TRY(reads(r, "saved", s->saved, BUFFER_SAVED, s->layer));
     TRY(reads(r, "core", s->core, BUFFER_CORE, s->layer));
+    if (weight)
+        return reads(r, "kept", s->kept, BUFFER_KEPT, s->layer);
+    if (input)
+        TRY(writes(r, "kept", s->kept, BUFFER_KEPT, s->layer));
     TRY(reads(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, s->layer + 1));
     return writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, s->layer);
 }
@@ -94,42 +100,44 @@ static enum status play_step(const struct reader *r)
     int32_t first = r->stage->first_layer, last = first + r->stage->layers;
     switch ((enum step_kind)s->kind) {
     case STEP_FEED:
-        TRY(no_others(r, true, false, false, false, false, false));
+        TRY(no_others(r, true, false, false, false, false, false, false));
         return writes(r, "batch", s->batch, BUFFER_BATCH, NONE);
     case STEP_EMBED:
-        TRY(no_others(r, true, false, true, false, false, r->f->sequence_parallel));
+        TRY(no_others(r, true, false, true, false, false, false, r->f->sequence_parallel));
         TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
         return writes(r, "out", s->out, BUFFER_RESIDUAL, first);
     case STEP_RECEIVE_FORWARD:
-        TRY(no_others(r, false, false, true, false, false, false));
+        TRY(no_others(r, false, false, true, false, false, false, false));
         return writes(r, "out", s->out, BUFFER_RESIDUAL, first);
     case STEP_LAYER:
     case STEP_LAYER_AGAIN:
     case STEP_CORE_AGAIN:
     case STEP_LAYER_BACKWARD:
+    case STEP_LAYER_INPUT:
+    case STEP_LAYER_WEIGHT:
         return play_layer(r);
     case STEP_SEND_FORWARD:
-        TRY(no_others(r, false, true, false, false, false, false));
+        TRY(no_others(r, false, true, false, false, false, false, false));
         return reads(r, "in", s->in, BUFFER_RESIDUAL, last);
     case STEP_HEAD:
     case STEP_HEAD_EVALUATE:
-        TRY(no_others(r, true, true, s->kind == STEP_HEAD, false, false, true));
+        TRY(no_others(r, true, true, s->kind == STEP_HEAD, false, false, false, true));
         TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
         TRY(reads(r, "in", s->in, BUFFER_RESIDUAL, last));
         TRY(named(r, "work", s->work, BUFFER_WORK));
         return s->kind == STEP_HEAD ? writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, last) : OK;
     case STEP_RECEIVE_BACKWARD:
-        TRY(no_others(r, false, false, true, false, false, false));
+        TRY(no_others(r, false, false, true, false, false, false, false));
         return writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, last);
     case STEP_SEND_BACKWARD:
-        TRY(no_others(r, false, true, false, false, false, false));
+        TRY(no_others(r, false, true, false, false, false, false, false));
         return reads(r, "in", s->in, BUFFER_RESIDUAL_GRADIENT, first);
     case STEP_EMBED_BACKWARD:
-        TRY(no_others(r, true, true, false, false, false, r->f->sequence_parallel));
+        TRY(no_others(r, true, true, false, false, false, false, r->f->sequence_parallel));
         TRY(reads(r, "batch", s->batch, BUFFER_BATCH, NONE));
         return reads(r, "in", s->in, BUFFER_RESIDUAL_GRADIENT, first);
     default:
-        return no_others(r, false, false, false, false, false, false);
+        return no_others(r, false, false, false, false, false, false, false);
     }
 }
 
