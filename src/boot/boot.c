@@ -20,6 +20,7 @@
 #include "boot/say.h"
 #include "config.h"
 #include "save/checkpoint.h"
+#include "save/summary.h"
 #include "save/telemetry.h"
 
 #define VERSION "0.1"
@@ -206,9 +207,15 @@ BOOT static enum status open_output(const struct night *night)
     TRY(load_verdict(&night->job, output_type));
     load_close();
     TRY(checkpoint_open(night, output_type));
+    bool earlier = false;
+    int64_t begin = clock_ns();
     enum status status = telemetry_open(night);
+    if (status == OK)
+        status = summary_clear(night, &earlier);
     if (status != OK)
         checkpoint_discard();
+    else if (earlier)
+        say("OUTPUT", begin, "%s holds the result of an earlier run: its model stays until this run's replaces it at the end", night->job.output);
     return status;
 }
 

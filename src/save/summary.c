@@ -1,4 +1,4 @@
-/* summary.c: see summary.h. Steady; a fixed buffer, no allocation.
+/* summary.c: see summary.h. Steady but for summary_clear; a fixed buffer, no allocation.
  *
  * (1) Screen and file say the same figures, computed once in struct figures. */
 #include "save/summary.h"
@@ -130,6 +130,16 @@ static void render(struct page *page, const struct night *night, const struct su
     put_whole(page, "metrics_lines_lost", lost.metrics);
     put_whole(page, "screen_lines_lost", lost.screen);
     put(page, "  \"allocations_after_seal\": %" PRId64 "\n}\n", seal_allocations());
+}
+
+BOOT enum status summary_clear(const struct night *night, bool *removed)
+{
+    char path[JOB_PATH_BYTES + 32];
+    snprintf(path, sizeof path, "%s/summary.json", night->job.output);
+    *removed = unlink(path) == 0;
+    if (!*removed && errno != ENOENT)
+        return fail(E_READ, "%s: the earlier run's summary cannot be removed: %s; make it writable or take another output folder", path, strerror(errno));
+    return OK;
 }
 
 /* Written beside and renamed, so that a reader never sees half of it. */

@@ -14,6 +14,10 @@ struct summary {
     int64_t matmul_operations;                  /* summed over ranks */
     int64_t peak_bytes;                         /* resident, of the process */
 };
+/* Removes an earlier run's summary.json from job.output, so that one is there only where the last run came to its end; *removed says whether
+ * there was one. BOOT, when everything else is ready. Returns OK or E_READ. */
+MUST_USE enum status summary_clear(const struct night *night, bool *removed);
+
 /* MFU: numerator 6 * parameters * tokens + attention, denominator the board's peak rate; both are written. Returns OK or E_READ. */
 MUST_USE enum status summary_write(const struct night *night, const struct summary *summary);
 

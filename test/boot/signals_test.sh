@@ -13,12 +13,12 @@ for signal in TERM INT; do
     job 2; $image "$work/job.cfg" > "$work/log" 2>&1; before=$(sha256sum "$work/out/model.safetensors")
     drafts=$(find "$work/out" -name '*.tmp' | wc -l)
     job 100000; env --default-signal=$signal timeout -s $signal 3 $image "$work/job.cfg" > "$work/log" 2>&1
-    if [ "$drafts" -eq 0 ] && grep -q '^RUN' "$work/log" && [ -e "$work/out/model.safetensors.tmp" ] && [ "$(sha256sum "$work/out/model.safetensors")" = "$before" ]; then
+    if [ "$drafts" -eq 0 ] && grep -q '^RUN' "$work/log" && grep -q '^OUTPUT.*earlier run' "$work/log" && [ ! -e "$work/out/summary.json" ] && [ -e "$work/out/model.safetensors.tmp" ] && [ "$(sha256sum "$work/out/model.safetensors")" = "$before" ]; then
         echo "ok    signals.$signal"
     else
         echo "FAIL  signals.$signal: $(tail -n 1 "$work/log"); $(ls "$work/out" | xargs)"
     fi
 done
 job 2; $image "$work/job.cfg" > "$work/log" 2>&1
-[ -z "$(find "$work/out" -name '*.tmp')" ] && echo "ok    signals.the_next_run_clears_drafts" || echo "FAIL  signals.the_next_run_clears_drafts: $(ls "$work/out" | xargs)"
+[ -z "$(find "$work/out" -name '*.tmp')" ] && [ -e "$work/out/summary.json" ] && echo "ok    signals.the_next_run_clears_drafts" || echo "FAIL  signals.the_next_run_clears_drafts: $(ls "$work/out" | xargs)"
 exit 0
