@@ -67,6 +67,7 @@ train tiny-llama 8 tp4pp2 plain 8 || echo "FAIL  modes.tiny-llama_tp4pp2_plain: 
 same tiny-llama 8 tp4pp2 8 tp4pp2-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
 train tiny-qwen2 4 pp4 plain 6 || echo "FAIL  modes.tiny-qwen2_pp4_plain: $(tail -n 1 $work/tiny-qwen2-pp4-plain.log)"
 same tiny-qwen2 4 pp4 6 pp4-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
+same tiny-qwen2 4 pp4 6 pp4-plain zb-h2 LAYOUT_SCHEDULE SCHEDULE_ZB_H2
 near tiny-llama 8 tp4pp2 8 tp4pp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 same tiny-llama 8 tp4pp2 8 tp4pp2-whole-rows whole-rows-full LAYOUT_SEQUENCE_PARALLEL 0 LAYOUT_RECOMPUTE RECOMPUTE_FULL
 exit 0

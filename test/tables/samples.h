@@ -29,6 +29,7 @@ static inline const struct input *sample(int index)
         { .name = "tp4pp2dp2-bf16", .tp = 4, .pp = 2, .dp = 2, .micro_batches = 4, .tied = true, .bf16 = true, .stages_by_hand = true },
         { .name = "tp4pp2-whole-rows", .tp = 4, .pp = 2, .micro_batches = 3, .qk_norm = true, .whole_rows = true },
         { .name = "pp4-zb-h1", .pp = 4, .micro_batches = 6, .schedule = ORDER_ZB_H1, .tied = true },
+        { .name = "pp4-zb-h2", .pp = 4, .micro_batches = 9, .schedule = ORDER_ZB_H2, .qkv_bias = true },
         { .name = "tp2pp2-zb-h1-full", .tp = 2, .pp = 2, .micro_batches = 3, .schedule = ORDER_ZB_H1, .qk_norm = true, .recompute = AGAIN_FULL },
         { .name = "pp2-full", .pp = 2, .micro_batches = 4, .tied = true, .recompute = AGAIN_FULL },
         { .name = "tp2dp2-selective", .tp = 2, .dp = 2, .micro_batches = 2, .qk_norm = true, .recompute = AGAIN_SELECTIVE },

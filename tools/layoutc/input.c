@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 /* Raised with every change of what layoutc makes of the same headers. */
-static const char tables_version[] = "nocturne 0.1 tables 3";
+static const char tables_version[] = "nocturne 0.1 tables 4";
 
 #define TEXT_OF(value) #value
 #define TEXT(value)    TEXT_OF(value)
@@ -95,7 +95,8 @@ enum status input_read(struct input *input)
             .name = layout_name(), .header = LAYOUT_HEADER, .tp = LAYOUT_TP, .pp = LAYOUT_PP, .dp = LAYOUT_DP, .cp = LAYOUT_CP,
             .schedule_value = LAYOUT_SCHEDULE,
             .schedule = LAYOUT_SCHEDULE == SCHEDULE_GPIPE ? ORDER_GPIPE : LAYOUT_SCHEDULE == SCHEDULE_1F1B ? ORDER_1F1B
-                        : LAYOUT_SCHEDULE == SCHEDULE_ZB_H1 ? ORDER_ZB_H1 : ORDER_UNKNOWN,
+                        : LAYOUT_SCHEDULE == SCHEDULE_ZB_H1 ? ORDER_ZB_H1
+                        : LAYOUT_SCHEDULE == SCHEDULE_ZB_H2 ? ORDER_ZB_H2 : ORDER_UNKNOWN,
             .micro_batches = MICRO_BATCHES, .micro_batch_rows = MICRO_BATCH_ROWS, .sequence_tokens = SEQUENCE_TOKENS,
             .sequence_parallel = LAYOUT_SEQUENCE_PARALLEL,
             .recompute_value = LAYOUT_RECOMPUTE, .recompute_layers = LAYOUT_RECOMPUTE_LAYERS,

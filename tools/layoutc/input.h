@@ -16,7 +16,7 @@ struct board_input {
 };
 
 enum recompute { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SELECTIVE, AGAIN_FULL, AGAIN_LAYERS, AGAIN_KINDS };
-enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_ZB_H1, ORDER_KINDS };
+enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_ZB_H1, ORDER_ZB_H2, ORDER_KINDS };
 
 struct layout_input {
     const char *name, *header; /* name carries the overrides: "tp2+seq64" */
