@@ -12,6 +12,7 @@
 #define SCHEDULE_1F1B  2
 #define SCHEDULE_ZB_H1 3
 #define SCHEDULE_ZB_H2 4
+#define SCHEDULE_TABLE 5     /* as LAYOUT_SCHEDULE_FILE says */
 #define RECOMPUTE_NONE      1     /* what a layer's backward pass needs is kept from its forward pass */
 #define RECOMPUTE_SELECTIVE 2     /* but for the result of attention itself, computed again (Korthikanti et al. 2022, section 5) */
 #define RECOMPUTE_FULL      3     /* only the layer's input is kept */

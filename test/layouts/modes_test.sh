@@ -62,6 +62,9 @@ for cut in "tiny-qwen3 2 tp2 8" "tiny-mistral 2 pp2 8" "tiny-qwen2 1 single 8"; 
 done
 same tiny-mistral 2 pp2 8 pp2-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
 same tiny-mistral 2 pp2 8 pp2-plain zb-h1-full LAYOUT_SCHEDULE SCHEDULE_ZB_H1 LAYOUT_RECOMPUTE RECOMPUTE_FULL
+echo "F0,F1,I0,F2,I1,W0,F3,I2,W1,F4,I3,W2,F5,I4,W3,F6,I5,W4,F7,I6,W5,I7,W6,W7
+F0,B0,F1,B1,F2,B2,F3,B3,F4,B4,F5,B5,F6,B6,F7,B7" > $work/table.csv
+same tiny-mistral 2 pp2 8 pp2-plain table LAYOUT_SCHEDULE SCHEDULE_TABLE LAYOUT_SCHEDULE_FILE "\"$work/table.csv\""
 near tiny-qwen3 2 tp2 8 tp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 train tiny-llama 8 tp4pp2 plain 8 || echo "FAIL  modes.tiny-llama_tp4pp2_plain: $(tail -n 1 $work/tiny-llama-tp4pp2-plain.log)"
 same tiny-llama 8 tp4pp2 8 tp4pp2-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1

@@ -108,7 +108,7 @@ static int64_t length_of(const struct play *p, const struct layout_input *l)
 TEST(every_schedule_comes_to_its_end)
 {
     static struct play p;
-    for (int schedule = ORDER_UNKNOWN + 1; schedule < ORDER_KINDS; schedule++)
+    for (int schedule = ORDER_UNKNOWN + 1; schedule < ORDER_TABLE; schedule++)
         for (int pp = 1; pp <= STAGES_MOST; pp++)
             for (int m = 1; m <= MICRO_BATCHES_MOST; m++) {
                 struct layout_input l = { .pp = pp, .schedule = (enum schedule)schedule, .micro_batches = m };

@@ -440,7 +440,7 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(recompute_of_too_many_layers, "LAYOUT_RECOMPUTE_LAYERS is 10; allowed are 1 to 9"),
         ROW(recompute_layers_without_mode, "LAYOUT_RECOMPUTE_LAYERS is 3, but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS"),
         ROW(zero_3, "LAYOUT_ZERO is 3; allowed"),
-        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1 and SCHEDULE_ZB_H2"),
+        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1, SCHEDULE_ZB_H2 and SCHEDULE_TABLE"),
         ROW(tp_over_two_link_groups, "ranks 0 to 7", "BOARD_LINK_GROUP_DEVICES 4", "LAYOUT_TP_ACROSS_LINK_GROUPS 1"),
         ROW(stage_list_too_long, "LAYOUT_STAGE_LAYERS has 3 numbers, LAYOUT_PP is 2"),
         ROW(stage_without_layer, "LAYOUT_STAGE_LAYERS gives stage 1 0 layers"),

@@ -144,7 +144,7 @@ static enum status check_stages(const struct input *input)
     const struct layout_input *l = &input->layout;
     const struct model_input *m = &input->model;
     if (l->schedule == ORDER_UNKNOWN)
-        return fail(E_USAGE, "%s: LAYOUT_SCHEDULE is %" PRId64 "; allowed are SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1 and SCHEDULE_ZB_H2", l->header,
+        return fail(E_USAGE, "%s: LAYOUT_SCHEDULE is %" PRId64 "; allowed are SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1, SCHEDULE_ZB_H2 and SCHEDULE_TABLE", l->header,
                     l->schedule_value);
     if (l->pp > m->layers)
         return fail(E_USAGE,

@@ -9,6 +9,7 @@
 #include "tools/layoutc/place.h"
 #include "tools/layoutc/schedule.h"
 #include "tools/layoutc/shards.h"
+#include "tools/layoutc/table.h"
 
 struct block {
     struct block *before;
@@ -54,6 +55,7 @@ enum status draft_make_any_size(struct draft *draft, const struct input *input)
     *draft = (struct draft){ .input = input };
     TRY(diagnose_input(input));
     draft->share = share_of(input);
+    TRY(table_read(draft));
     groups_make(draft);
     shards_make(draft);
     schedule_make(draft);

@@ -21,10 +21,18 @@ void blocks_free(struct blocks *blocks);
 
 enum { WORK_EMBED, WORK_LAYER, WORK_LAYER_BACKWARD, WORK_HEAD, WORK_USES }; /* kinds of step that use BUFFER_WORK */
 
+/* The cells of one stage, as a table in a file gave them. */
+struct stage_table {
+    struct cell *cell; /* order.h */
+    int64_t cells;
+};
+
 struct draft {
     const struct input *input;
     struct share share;
     struct blocks blocks;
+
+    struct stage_table *table; /* table.c; [PP], NULL where the schedule is none */
 
     /* groups.c */
     struct rank_row *row; /* [share.ranks] */

@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 /* Raised with every change of what layoutc makes of the same headers. */
-static const char tables_version[] = "nocturne 0.1 tables 4";
+static const char tables_version[] = "nocturne 0.1 tables 5";
 
 #define TEXT_OF(value) #value
 #define TEXT(value)    TEXT_OF(value)
@@ -35,6 +35,11 @@ static const char tables_version[] = "nocturne 0.1 tables 4";
 #endif
 static const char suffix[] = SEQ_SUFFIX ROWS_SUFFIX MICRO_SUFFIX;
 
+#ifdef LAYOUT_SCHEDULE_FILE
+static const char schedule_file[] = LAYOUT_SCHEDULE_FILE;
+#else
+static const char schedule_file[] = "";
+#endif
 #ifdef LAYOUT_STAGE_LAYERS
 static const int32_t stage_layers[] = LAYOUT_STAGE_LAYERS;
 #endif
@@ -75,6 +80,8 @@ static enum status hash_inputs(uint64_t *hash)
     enum status status = OK;
     for (int i = 0; i < ELEMENTS_OF(headers) && status == OK; i++)
         status = hash_header(state, headers[i]);
+    if (status == OK && LAYOUT_SCHEDULE == SCHEDULE_TABLE)
+        status = hash_header(state, schedule_file);
     XXH64_update(state, layout_name(), strlen(layout_name()));
     *hash = XXH64_digest(state);
     XXH64_freeState(state);
@@ -96,7 +103,9 @@ enum status input_read(struct input *input)
             .schedule_value = LAYOUT_SCHEDULE,
             .schedule = LAYOUT_SCHEDULE == SCHEDULE_GPIPE ? ORDER_GPIPE : LAYOUT_SCHEDULE == SCHEDULE_1F1B ? ORDER_1F1B
                         : LAYOUT_SCHEDULE == SCHEDULE_ZB_H1 ? ORDER_ZB_H1
-                        : LAYOUT_SCHEDULE == SCHEDULE_ZB_H2 ? ORDER_ZB_H2 : ORDER_UNKNOWN,
+                        : LAYOUT_SCHEDULE == SCHEDULE_ZB_H2 ? ORDER_ZB_H2
+                        : LAYOUT_SCHEDULE == SCHEDULE_TABLE ? ORDER_TABLE : ORDER_UNKNOWN,
+            .schedule_file = schedule_file,
             .micro_batches = MICRO_BATCHES, .micro_batch_rows = MICRO_BATCH_ROWS, .sequence_tokens = SEQUENCE_TOKENS,
             .sequence_parallel = LAYOUT_SEQUENCE_PARALLEL,
             .recompute_value = LAYOUT_RECOMPUTE, .recompute_layers = LAYOUT_RECOMPUTE_LAYERS,

@@ -16,12 +16,13 @@ struct board_input {
 };
 
 enum recompute { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SELECTIVE, AGAIN_FULL, AGAIN_LAYERS, AGAIN_KINDS };
-enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_ZB_H1, ORDER_ZB_H2, ORDER_KINDS };
+enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_ZB_H1, ORDER_ZB_H2, ORDER_TABLE, ORDER_KINDS };
 
 struct layout_input {
     const char *name, *header; /* name carries the overrides: "tp2+seq64" */
     int64_t tp, pp, dp, cp;
     enum schedule schedule;
+    const char *schedule_file; /* of ORDER_TABLE */
     int64_t schedule_value; /* as the header has it, for the message about an unknown one */
     int64_t micro_batches, micro_batch_rows, sequence_tokens;
     bool micro_batches_by_make, micro_batch_rows_by_make, sequence_tokens_by_make; /* make's MICRO, ROWS, SEQ */

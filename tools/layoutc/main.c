@@ -22,6 +22,18 @@ static enum status write_tables(const char *path, const struct draft *draft)
     return fclose(file) != 0 || bad ? fail(E_READ, "%s: cannot be written: %s", path, strerror(errno)) : OK;
 }
 
+/* For make, beside the tables: the file that they come from and no compiler saw. */
+static enum status write_dependency(const char *path, const char *schedule_file)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s.d", path);
+    FILE *file = fopen(name, "w");
+    if (file == NULL)
+        return fail(E_READ, "%s: cannot be written: %s", name, strerror(errno));
+    fprintf(file, "%s: %s\n%s:\n", path, schedule_file, schedule_file);
+    return fclose(file) != 0 ? fail(E_READ, "%s: cannot be written: %s", name, strerror(errno)) : OK;
+}
+
 int main(int argc, char **argv)
 {
     struct input input;
@@ -35,6 +47,8 @@ int main(int argc, char **argv)
         report_size(stdout, &draft);
     else if (status == OK)
         status = write_tables(argv[1], &draft);
+    if (status == OK && input.layout.schedule == ORDER_TABLE && strcmp(argv[1], "--size") != 0)
+        status = write_dependency(argv[1], input.layout.schedule_file);
     draft_free(&draft);
     return status;
 }

@@ -12,7 +12,7 @@
 
 const char *order_name(enum schedule schedule)
 {
-    static const char *const names[ORDER_KINDS] = { "unknown", "GPipe", "1F1B", "ZB-H1", "ZB-H2" };
+    static const char *const names[ORDER_KINDS] = { "unknown", "GPipe", "1F1B", "ZB-H1", "ZB-H2", "table" };
     return names[schedule];
 }
 

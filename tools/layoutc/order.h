@@ -15,7 +15,8 @@ struct cell {
 /* The word of a schedule for people: "1F1B". */
 const char *order_name(enum schedule schedule);
 
-/* Fills cell [3 * micro_batches] for stage pp and returns how many cells there are. Any number of micro-batches from 1. */
+/* Fills cell [3 * micro_batches] for stage pp and returns how many cells there are. Any number of micro-batches from 1.
+ * Not for ORDER_TABLE, whose cells table.h reads. */
 int64_t order_cells(struct cell *cell, const struct layout_input *layout, int32_t pp);
 
 #endif

@@ -344,7 +344,13 @@ static void build_training(struct builder *b)
 {
     const struct layout_input *l = &b->draft->input->layout;
     struct cell *cell = blocks_take(&b->draft->blocks, 3 * l->micro_batches, sizeof *cell);
-    int64_t cells = order_cells(cell, l, b->pp);
+    int64_t cells;
+    if (l->schedule == ORDER_TABLE) {
+        cell = b->draft->table[b->pp].cell;
+        cells = b->draft->table[b->pp].cells;
+    } else {
+        cells = order_cells(cell, l, b->pp);
+    }
     begin_program(b, l->micro_batches, l->micro_batches * (4LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
     for (int32_t i = 0; i < b->stage->buckets; i++)
         add_bucket_step(b, STEP_CLEAR, i);
