@@ -13,6 +13,8 @@
 #define SCHEDULE_ZB_H1 3
 #define SCHEDULE_ZB_H2 4
 #define SCHEDULE_TABLE 5     /* as LAYOUT_SCHEDULE_FILE says */
+#define SCHEDULE_INTERLEAVED 6 /* 1F1B over LAYOUT_CHUNKS chunks of layers a stage */
+#define SCHEDULE_ZB_V 7      /* two chunks a stage, the first and the last of them on stage 0 */
 #define RECOMPUTE_NONE      1     /* what a layer's backward pass needs is kept from its forward pass */
 #define RECOMPUTE_SELECTIVE 2     /* but for the result of attention itself, computed again (Korthikanti et al. 2022, section 5) */
 #define RECOMPUTE_FULL      3     /* only the layer's input is kept */
@@ -39,6 +41,12 @@
 #define MICRO_BATCHES LAYOUT_MICRO_BATCHES
 #endif
 
+#ifndef LAYOUT_CHUNKS
+#define LAYOUT_CHUNKS (LAYOUT_SCHEDULE == SCHEDULE_INTERLEAVED || LAYOUT_SCHEDULE == SCHEDULE_ZB_V ? 2 : 1)
+#endif
+#ifndef LAYOUT_FOLDED
+#define LAYOUT_FOLDED (LAYOUT_SCHEDULE == SCHEDULE_ZB_V)
+#endif
 #ifndef LAYOUT_SEQUENCE_PARALLEL
 #define LAYOUT_SEQUENCE_PARALLEL 1
 #endif
@@ -83,7 +91,7 @@ _Static_assert(MODEL_HEADS % MODEL_KV_HEADS == 0, "MODEL_KV_HEADS does not divid
 _Static_assert(TP % MODEL_KV_HEADS == 0 || MODEL_KV_HEADS % TP == 0, "neither of LAYOUT_TP and MODEL_KV_HEADS divides the other");
 _Static_assert(RESIDUAL_ROWS * (SEQUENCE_PARALLEL ? TP : 1) == MICRO_BATCH_TOKENS, "LAYOUT_TP does not divide a micro-batch's tokens");
 _Static_assert(MODEL_INTERMEDIATE % TP == 0, "LAYOUT_TP does not divide MODEL_INTERMEDIATE");
-_Static_assert(MODEL_LAYERS >= PP, "more stages than layers");
+_Static_assert(MODEL_LAYERS >= PP * LAYOUT_CHUNKS, "more stages and chunks than layers");
 _Static_assert(MODEL_HEAD_DIM % 2 == 0, "MODEL_HEAD_DIM is odd: rotary positions need pairs");
 _Static_assert(SEQUENCE_TOKENS <= MODEL_POSITIONS, "LAYOUT_SEQUENCE_TOKENS exceeds MODEL_POSITIONS");
 _Static_assert(MICRO_BATCHES >= 1 && MICRO_BATCH_ROWS >= 1 && SEQUENCE_TOKENS >= 1, "empty batch");

@@ -7,13 +7,15 @@
  * (2) Within a layer q, k, v (and their biases; and gate, up) follow each other without a gap, so that each is one matrix product.
  * (3) Tied embeddings on one stage: the head reads the embedding's rows, but its gradient has a place of its own behind the flat gradients
  *     (head_gradient), and STEP_TIED adds it: so the order of additions is that of two stages.
- * (4) Steps run in order on their rank. Every rank of a stage plays the stage's program. */
+ * (4) Steps run in order on their rank. Every rank of a stage plays the stage's program.
+ * (5) A stage holds one chunk of consecutive layers or several; its layers are numbered chunk by chunk (layer_row). A chunk that begins where the
+ *     stage's chunk before it ends takes over its output, and hands back its gradient, in the same buffer: nothing is sent. */
 #ifndef SRC_TABLES_H
 #define SRC_TABLES_H
 
 #include "platform/comm.h"
 
-enum { NONE = -1 };
+enum { NONE = -1, CHUNKS_MOST = 8 /* of one stage */ };
 
 /* ---- where a rank sits ---- */
 
@@ -23,7 +25,7 @@ enum direction { CHANNEL_FORWARD_IN, CHANNEL_FORWARD_OUT, CHANNEL_BACKWARD_IN, C
 struct rank_row {
     int16_t pp, dp, cp, tp;               /* rank = ((pp*DP + dp)*CP + cp)*TP + tp */
     int32_t group[GROUP_KINDS];           /* index into groups; NONE where the rank has no such group */
-    int32_t channel[CHANNEL_DIRECTIONS];  /* index into channels; NONE at the ends of the pipeline */
+    int32_t channel[CHUNKS_MOST][CHANNEL_DIRECTIONS]; /* of the stage's chunks: index into channels; NONE where nothing is sent */
 };
 
 /* ---- parameters ---- */
@@ -151,7 +153,7 @@ enum step_kind {
     STEP_KINDS
 };
 struct step {
-    uint8_t kind;
+    uint8_t kind, chunk;                  /* chunk: of micro and layer; 0 where neither applies */
     int16_t micro, layer, bucket;         /* layer is global; NONE where it does not apply */
     int32_t batch, in, out, saved, core, kept, work; /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
 };
@@ -161,9 +163,17 @@ struct program {
     int32_t steps;
 };
 
-struct stage {
+/* Consecutive layers of a stage, in the literature also a virtual stage (Narayanan et al. 2021, section 2.2.2). */
+struct chunk {
     int32_t first_layer, layers;
+    int32_t first_row;                    /* layers of the stage's chunks before this one */
     bool embeds, heads;                   /* holds the embedding at the start, the head at the end */
+};
+
+struct stage {
+    struct chunk chunk[CHUNKS_MOST];      /* in the order of their layers */
+    int32_t chunks, layers;
+    bool embeds, heads;                   /* some chunk does */
     const struct shard *shard;
     int32_t shards;
     const struct bucket *bucket;
@@ -179,7 +189,22 @@ struct stage {
     int64_t arena_bound_bytes;            /* the largest live set: no placement can do with less */
 };
 
-/* Offset of a parameter in the flat buffer, by stage and layer - first_layer (0 for those outside layers); NONE if not there. */
+/* Where a layer (global) stands among the stage's; NONE if the stage does not hold it. */
+static inline int32_t layer_row(const struct stage *stage, int32_t layer)
+{
+    for (int32_t c = 0; c < stage->chunks; c++)
+        if (layer >= stage->chunk[c].first_layer && layer < stage->chunk[c].first_layer + stage->chunk[c].layers)
+            return stage->chunk[c].first_row + layer - stage->chunk[c].first_layer;
+    return NONE;
+}
+
+/* Whether the chunk begins where the stage's chunk before it ends. */
+static inline bool chunk_joined(const struct stage *stage, int32_t chunk)
+{
+    return chunk > 0 && chunk < stage->chunks && stage->chunk[chunk - 1].first_layer + stage->chunk[chunk - 1].layers == stage->chunk[chunk].first_layer;
+}
+
+/* Offset of a parameter in the flat buffer, by stage and layer_row (0 for those outside layers); NONE if not there. */
 extern const int64_t *const parameter_offset[];        /* [PP] -> [layers][PARAMETER_KINDS] */
 
 extern const struct stage stages[];                    /* [PP] */

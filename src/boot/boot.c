@@ -110,6 +110,15 @@ BOOT enum status boot_night(const char *job_path, bool check_only, struct night 
     return status;
 }
 
+BOOT static void tell_stage(const struct stage *stage, int32_t pp)
+{
+    printf("stage %-2d    layers", pp);
+    for (int32_t c = 0; c < stage->chunks; c++)
+        printf("%s %d to %d", c == 0 ? "" : " and", stage->chunk[c].first_layer, stage->chunk[c].first_layer + stage->chunk[c].layers - 1);
+    printf("%s%s, %" PRId64 " parameters a rank with padding, %d training steps, arena %.1f MiB\n", stage->embeds ? ", embedding" : "",
+           stage->heads ? ", head" : "", stage->parameter_elements, stage->train.steps, (double)stage->arena_bytes / 0x1p20);
+}
+
 BOOT enum status boot_info(void)
 {
     printf("nocturne %s\n", VERSION);
@@ -123,9 +132,7 @@ BOOT enum status boot_info(void)
            MICRO_BATCH_ROWS);
     printf("arena       %" PRId64 " bytes a rank (%.1f MiB)\n", arena_bytes, (double)arena_bytes / 0x1p20);
     for (int32_t pp = 0; pp < PP; pp++)
-        printf("stage %-2d    layers %d to %d%s%s, %" PRId64 " parameters a rank with padding, %d training steps, arena %.1f MiB\n", pp, stages[pp].first_layer,
-               stages[pp].first_layer + stages[pp].layers - 1, stages[pp].embeds ? ", embedding" : "", stages[pp].heads ? ", head" : "",
-               stages[pp].parameter_elements, stages[pp].train.steps, (double)stages[pp].arena_bytes / 0x1p20);
+        tell_stage(&stages[pp], pp);
     return OK;
 }
 

@@ -108,9 +108,10 @@ BOOT static enum status check_tied_head(const struct tensor *head, const struct 
 
 BOOT static bool image_is_tied(void)
 {
-    for (int32_t i = 0; i < stages[PP - 1].shards; i++)
-        if (stages[PP - 1].shard[i].parameter == PARAMETER_HEAD && stages[PP - 1].shard[i].counts)
-            return false;
+    for (int32_t pp = 0; pp < PP; pp++)
+        for (int32_t i = 0; i < stages[pp].shards; i++)
+            if (stages[pp].shard[i].parameter == PARAMETER_HEAD && stages[pp].shard[i].counts)
+                return false;
     return true;
 }
 

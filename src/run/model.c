@@ -12,7 +12,7 @@
 
 static float *parameter(const struct player *player, int32_t layer, enum parameter kind)
 {
-    int64_t offset = player->offset[layer == NONE ? 0 : layer - player->stage->first_layer][kind];
+    int64_t offset = player->offset[layer == NONE ? 0 : layer_row(player->stage, layer)][kind];
     ASSERT(offset != NONE);
     return player->parameters + offset;
 }
@@ -266,7 +266,7 @@ void model_layer_weight(struct player *player, const struct step *step)
  * has a place of its own, which STEP_TIED adds to the embedding's (tables.h, rule 3). */
 static const float *head_weight(const struct player *player)
 {
-    bool shared = MODEL_TIED && PP == 1;
+    bool shared = MODEL_TIED && player->stage->embeds;
     return parameter(player, NONE, shared ? PARAMETER_EMBEDDING : PARAMETER_HEAD);
 }
 

@@ -8,14 +8,16 @@
 
 enum { RESIDUAL_BYTES = RESIDUAL_ROWS * MODEL_HIDDEN * (int64_t)sizeof(real) };
 
-static void send(struct player *player, int32_t buffer, enum direction direction)
+static void send(struct player *player, const struct step *step, enum direction direction)
 {
-    comm_send(player->rank->comm, &player->rank->queue, player->row->channel[direction], buffer_at(player, buffer), RESIDUAL_BYTES);
+    comm_send(player->rank->comm, &player->rank->queue, player->row->channel[step->chunk][direction],
+              buffer_at(player, step->in), RESIDUAL_BYTES);
 }
 
-static void receive(struct player *player, int32_t buffer, enum direction direction)
+static void receive(struct player *player, const struct step *step, enum direction direction)
 {
-    comm_receive(player->rank->comm, &player->rank->queue, player->row->channel[direction], buffer_at(player, buffer), RESIDUAL_BYTES);
+    comm_receive(player->rank->comm, &player->rank->queue, player->row->channel[step->chunk][direction],
+                 buffer_at(player, step->out), RESIDUAL_BYTES);
 }
 
 static void clear(struct player *player, const struct bucket *bucket)
@@ -69,18 +71,18 @@ void play(struct player *player, const struct program *program)
         switch ((enum step_kind)step->kind) {
         case STEP_FEED:             feed_micro_batch(player, step->micro, step->batch); break;
         case STEP_EMBED:            model_embed(player, step); break;
-        case STEP_RECEIVE_FORWARD:  receive(player, step->out, CHANNEL_FORWARD_IN); break;
+        case STEP_RECEIVE_FORWARD:  receive(player, step, CHANNEL_FORWARD_IN); break;
         case STEP_LAYER:            model_layer(player, step); break;
-        case STEP_SEND_FORWARD:     send(player, step->in, CHANNEL_FORWARD_OUT); break;
+        case STEP_SEND_FORWARD:     send(player, step, CHANNEL_FORWARD_OUT); break;
         case STEP_HEAD:             model_head(player, step, true); break;
         case STEP_HEAD_EVALUATE:    model_head(player, step, false); break;
-        case STEP_RECEIVE_BACKWARD: receive(player, step->out, CHANNEL_BACKWARD_IN); break;
+        case STEP_RECEIVE_BACKWARD: receive(player, step, CHANNEL_BACKWARD_IN); break;
         case STEP_LAYER_AGAIN:      model_layer_again(player, step); break;
         case STEP_CORE_AGAIN:       model_core_again(player, step); break;
         case STEP_LAYER_BACKWARD:   model_layer_backward(player, step); break;
         case STEP_LAYER_INPUT:      model_layer_backward(player, step); break;
         case STEP_LAYER_WEIGHT:     model_layer_weight(player, step); break;
-        case STEP_SEND_BACKWARD:    send(player, step->in, CHANNEL_BACKWARD_OUT); break;
+        case STEP_SEND_BACKWARD:    send(player, step, CHANNEL_BACKWARD_OUT); break;
         case STEP_EMBED_BACKWARD:   model_embed_backward(player, step); break;
         case STEP_CLEAR:            clear(player, bucket); break;
         case STEP_TIED:             sum_tied(player); break;

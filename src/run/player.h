@@ -11,7 +11,7 @@ struct player {
     struct rank *rank;
     const struct rank_row *row;
     const struct stage *stage;
-    const int64_t (*offset)[PARAMETER_KINDS];     /* of a parameter in the flat buffer: [layer - first_layer][parameter] */
+    const int64_t (*offset)[PARAMETER_KINDS];     /* of a parameter in the flat buffer: [layer_row][parameter] */
     float *parameters, *gradients, *moment1, *moment2;
     const float *rope;
 

@@ -19,20 +19,24 @@ bool plan_stores(const struct shard *shard)
     return shard->counts || !may_be_tied;
 }
 
+/* The part of the model that a shard is of, in the model's order. A part lies on one stage, in the order of its table. */
+static int64_t part_of(const struct shard *shard)
+{
+    return shard->parameter == PARAMETER_EMBEDDING ? -1 : shard->layer == NONE ? INT32_MAX : shard->layer;
+}
+
 int64_t plan_index(int32_t pp, const struct shard *shard)
 {
+    int64_t index = 0, part = part_of(shard);
     if (!plan_stores(shard))
         return NONE;
-    int64_t index = 0;
-    for (int32_t stage = 0; stage <= pp; stage++) {
+    for (int32_t stage = 0; stage < PP; stage++)
         for (int32_t i = 0; i < stages[stage].shards; i++) {
-            if (&stages[stage].shard[i] == shard)
-                return index;
-            index += plan_stores(&stages[stage].shard[i]);
+            const struct shard *other = &stages[stage].shard[i];
+            bool before = part_of(other) < part || (stage == pp && part_of(other) == part && other < shard);
+            index += before && plan_stores(other);
         }
-    }
-    ASSERT(!"shard is in its stage's table");
-    return NONE;
+    return index;
 }
 
 BOOT static enum status no_memory(void)
@@ -99,11 +103,10 @@ BOOT enum status plan_make(struct plan *plan, enum storage type, int64_t file_by
     plan->file = calloc((size_t)plan->tensors, sizeof *plan->file);
     if (plan->tensor == NULL || plan->file_of == NULL || plan->file == NULL)
         return no_memory();
-    int64_t index = 0;
     for (int32_t pp = 0; pp < PP; pp++)
         for (int32_t i = 0; i < stages[pp].shards; i++)
             if (plan_stores(&stages[pp].shard[i]))
-                fill_tensor(&plan->tensor[index++], &stages[pp].shard[i], type);
+                fill_tensor(&plan->tensor[plan_index(pp, &stages[pp].shard[i])], &stages[pp].shard[i], type);
     cut_files(plan, file_bytes_most);
     return render_headers(plan);
 }

@@ -2,7 +2,7 @@
  *
  * plan_make is BOOT; the rest is steady and pure.
  * (1) Every parameter of the model stands once: not the second copy of a tied embedding, not the padding of the vocabulary.
- * (2) Tensors stand in the order of the stages' tables, so the files' bytes do not depend on the cut over ranks. */
+ * (2) Tensors stand in the order of the model, embedding, layers, head, so the files' bytes do not depend on the cut over ranks. */
 #ifndef SRC_SAVE_PLAN_H
 #define SRC_SAVE_PLAN_H
 

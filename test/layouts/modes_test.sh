@@ -65,12 +65,17 @@ same tiny-mistral 2 pp2 8 pp2-plain zb-h1-full LAYOUT_SCHEDULE SCHEDULE_ZB_H1 LA
 echo "F0,F1,I0,F2,I1,W0,F3,I2,W1,F4,I3,W2,F5,I4,W3,F6,I5,W4,F7,I6,W5,I7,W6,W7
 F0,B0,F1,B1,F2,B2,F3,B3,F4,B4,F5,B5,F6,B6,F7,B7" > $work/table.csv
 same tiny-mistral 2 pp2 8 pp2-plain table LAYOUT_SCHEDULE SCHEDULE_TABLE LAYOUT_SCHEDULE_FILE "\"$work/table.csv\""
+same tiny-mistral 2 pp2 8 pp2-plain interleaved LAYOUT_SCHEDULE SCHEDULE_INTERLEAVED LAYOUT_CHUNKS 4
+same tiny-mistral 2 pp2 8 pp2-plain zb-v LAYOUT_SCHEDULE SCHEDULE_ZB_V
 near tiny-qwen3 2 tp2 8 tp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 train tiny-llama 8 tp4pp2 plain 8 || echo "FAIL  modes.tiny-llama_tp4pp2_plain: $(tail -n 1 $work/tiny-llama-tp4pp2-plain.log)"
 same tiny-llama 8 tp4pp2 8 tp4pp2-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
 train tiny-qwen2 4 pp4 plain 6 || echo "FAIL  modes.tiny-qwen2_pp4_plain: $(tail -n 1 $work/tiny-qwen2-pp4-plain.log)"
 same tiny-qwen2 4 pp4 6 pp4-plain zb-h1 LAYOUT_SCHEDULE SCHEDULE_ZB_H1
 same tiny-qwen2 4 pp4 6 pp4-plain zb-h2 LAYOUT_SCHEDULE SCHEDULE_ZB_H2
+same tiny-qwen2 4 pp4 6 pp4-plain interleaved LAYOUT_SCHEDULE SCHEDULE_INTERLEAVED LAYOUT_CHUNKS 2
+same tiny-qwen2 4 pp4 6 pp4-plain zb-v LAYOUT_SCHEDULE SCHEDULE_ZB_V LAYOUT_RECOMPUTE RECOMPUTE_SELECTIVE
+same tiny-qwen2 4 pp4 6 pp4-plain by-hand LAYOUT_STAGE_LAYERS "{ 1, 4, 1, 2 }"
 near tiny-llama 8 tp4pp2 8 tp4pp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 same tiny-llama 8 tp4pp2 8 tp4pp2-whole-rows whole-rows-full LAYOUT_SEQUENCE_PARALLEL 0 LAYOUT_RECOMPUTE RECOMPUTE_FULL
 exit 0

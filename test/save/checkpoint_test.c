@@ -27,8 +27,8 @@ static const struct shard last_shards[] = {
     { EMBEDDING, PARAMETER_HEAD,       NONE, 7, 6, CUT_ROWS,   1, 4, 6,  64, true, COPIES_EQUAL, false },
 };
 const struct stage stages[] = {
-    { .first_layer = 0, .layers = 1, .shard = first_shards, .shards = 3, .parameter_elements = 192 },
-    { .first_layer = 1, .layers = 1, .shard = last_shards, .shards = 2, .parameter_elements = 128 },
+    { .chunk = { { .first_layer = 0, .layers = 1 } }, .chunks = 1, .layers = 1, .shard = first_shards, .shards = 3, .parameter_elements = 192 },
+    { .chunk = { { .first_layer = 1, .layers = 1 } }, .chunks = 1, .layers = 1, .shard = last_shards, .shards = 2, .parameter_elements = 128 },
 };
 const struct rank_row rank_rows[] = {
     { .pp = 0, .dp = 0, .tp = 0 }, { .pp = 0, .dp = 0, .tp = 1 }, { .pp = 0, .dp = 1, .tp = 0 }, { .pp = 0, .dp = 1, .tp = 1 },

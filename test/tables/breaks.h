@@ -131,10 +131,33 @@ static enum step_kind backward_kind(const struct copy *c)
 BREAK(stage_has_one_layer_more) { c->stage[pick_stage(c)].layers++; return true; }
 BREAK(bucket_has_one_shard_less) { int32_t s = pick_stage(c); c->bucket[s][pick(c->stage[s].buckets)].shards--; return true; }
 BREAK(step_names_no_buffer) { int32_t s = pick_stage(c); c->train[s][find_step(c, s, STEP_LAYER)].in = c->stage[s].buffers; return true; }
-BREAK(step_of_another_layer) { int32_t s = pick_stage(c); c->train[s][find_step(c, s, STEP_LAYER)].layer = (int16_t)(c->stage[s].first_layer + c->stage[s].layers); return true; }
+BREAK(step_of_another_layer) { int32_t s = pick_stage(c); c->train[s][find_step(c, s, STEP_LAYER)].layer = (int16_t)(c->stage[s].chunk[0].first_layer + c->stage[s].chunk[0].layers); return true; }
 BREAK(rank_sits_elsewhere) { if (c->facts.tp == 1) return false; c->rank[pick(c->facts.ranks)].tp ^= 1; return true; }
 BREAK(channel_has_no_slot) { if (c->tables.channels == 0) return false; c->channel[pick(c->tables.channels)].slots = 0; return true; }
-BREAK(layers_leave_a_gap) { if (c->facts.pp == 1) return false; c->stage[1].first_layer++; return true; }
+BREAK(layers_leave_a_gap) { if (c->facts.pp == 1) return false; c->stage[1].chunk[0].first_layer++; return true; }
+
+BREAK(chunks_rows_leave_a_gap) { int32_t s = pick_stage(c); c->stage[s].chunk[c->stage[s].chunks - 1].first_row++; return true; }
+BREAK(chunk_has_no_layer) { int32_t s = pick_stage(c); c->stage[s].chunk[pick(c->stage[s].chunks)].layers = 0; return true; }
+BREAK(chunks_change_places)
+{
+    int32_t s = pick_stage(c);
+    if (c->stage[s].chunks == 1)
+        return false;
+    struct chunk chunk = c->stage[s].chunk[0];
+    c->stage[s].chunk[0] = c->stage[s].chunk[1];
+    c->stage[s].chunk[1] = chunk;
+    return true;
+}
+BREAK(chunk_embeds_twice) { int32_t s = pick_stage(c); struct chunk *chunk = &c->stage[s].chunk[c->stage[s].chunks - 1]; chunk->embeds ^= true; return true; }
+BREAK(step_of_another_chunk)
+{
+    int32_t s = pick_stage(c);
+    if (c->stage[s].chunks == 1)
+        return false;
+    c->train[s][find_step(c, s, STEP_LAYER)].chunk ^= 1;
+    return true;
+}
+BREAK(chunk_does_not_exist) { int32_t s = pick_stage(c); c->train[s][find_step(c, s, STEP_LAYER)].chunk = CHUNKS_MOST; return true; }
 
 BREAK(shard_is_moved) { any_shard(c)->offset += 64; return true; }
 BREAK(shard_is_shorter) { struct shard *s = find_shard(c, PARAMETER_UP); s->local_rows--; return true; }
@@ -160,7 +183,7 @@ BREAK(bucket_does_not_divide) { int32_t s = pick_stage(c); c->bucket[s][c->stage
 BREAK(offset_table_differs)
 {
     struct shard *s = find_shard(c, PARAMETER_GATE);
-    c->parameter_offset[0][(s->layer - c->stage[0].first_layer) * PARAMETER_KINDS + PARAMETER_GATE] += 64;
+    c->parameter_offset[0][layer_row(&c->stage[0], s->layer) * PARAMETER_KINDS + PARAMETER_GATE] += 64;
     return true;
 }
 BREAK(parameters_miscounted) { c->tables.model_parameters++; return true; }
@@ -211,8 +234,13 @@ BREAK(rank_is_in_another_group)
 BREAK(rank_has_no_group) { c->rank[pick(c->facts.ranks)].group[pick(GROUP_TIED)] = NONE; return true; }
 
 BREAK(norm_is_missing_on_one_stage) { return c->facts.pp > 1 && drop_kind(c, STEP_NORM); }
-BREAK(tied_sum_is_missing_on_one_stage) { return c->facts.pp > 1 && drop_kind(c, STEP_TIED); }
-BREAK(tied_sum_is_there_twice_on_one_stage) { return c->facts.pp > 1 && double_kind(c, STEP_TIED); }
+/* The embedding and its copy as head lie on two stages. */
+static bool tied_apart(const struct copy *c)
+{
+    return c->rank[0].group[GROUP_TIED] != NONE;
+}
+BREAK(tied_sum_is_missing_on_one_stage) { return tied_apart(c) && drop_kind(c, STEP_TIED); }
+BREAK(tied_sum_is_there_twice_on_one_stage) { return tied_apart(c) && double_kind(c, STEP_TIED); }
 
 BREAK(channel_goes_backward)
 {
@@ -228,7 +256,25 @@ BREAK(channel_is_missing)
 {
     if (c->tables.channels == 0)
         return false;
-    c->rank[0].channel[CHANNEL_FORWARD_OUT] = NONE;
+    c->rank[0].channel[0][CHANNEL_FORWARD_OUT] = NONE;
+    return true;
+}
+/* A rank's own two: what comes for one chunk is taken for the other. */
+BREAK(channels_of_two_chunks_change_places)
+{
+    if (c->stage[0].chunks == 1)
+        return false;
+    int32_t *a = &c->rank[0].channel[0][CHANNEL_BACKWARD_IN], *b = &c->rank[0].channel[1][CHANNEL_BACKWARD_IN], id = *a;
+    *a = *b;
+    *b = id;
+    return true;
+}
+BREAK(message_is_of_another_chunk)
+{
+    int32_t s = pick_stage(c), i = find_step(c, s, STEP_SEND_FORWARD);
+    if (c->stage[s].chunks == 1 || i == NONE)
+        return false;
+    c->train[s][i].chunk ^= 1;
     return true;
 }
 BREAK(slot_is_shorter) { if (c->tables.channels == 0) return false; c->channel[pick(c->tables.channels)].slot_bytes /= 2; return true; }
@@ -257,7 +303,7 @@ BREAK(receive_is_before_the_send)
 /* One stage sums the tied pair before the norm, the other behind it. */
 BREAK(tied_sum_is_behind_the_norm)
 {
-    int32_t i = c->facts.pp == 1 ? NONE : next_step(c, 0, STEP_TIED, 0);
+    int32_t i = tied_apart(c) ? next_step(c, 0, STEP_TIED, 0) : NONE;
     if (i == NONE)
         return false;
     move_step(c, 0, i, next_step(c, 0, STEP_NORM, 0));
@@ -333,7 +379,7 @@ BREAK(clear_is_missing) { return drop_kind(c, STEP_CLEAR); }
 BREAK(clear_is_in_the_middle)
 {
     int32_t s = pick_stage(c), j = next_step(c, s, backward_kind(c), 0);
-    int32_t bucket = c->train[s][j].layer - c->stage[s].first_layer + c->stage[s].embeds, i = 0;
+    int32_t bucket = layer_row(&c->stage[s], c->train[s][j].layer) + c->stage[s].embeds, i = 0;
     while (c->train[s][i].bucket != bucket)
         i++;
     move_step(c, s, i, j);
@@ -375,7 +421,7 @@ BREAK(micro_batch_is_another)
     c->train[s][i].micro = (int16_t)((c->train[s][i].micro + 1) % c->facts.micro_batches);
     return true;
 }
-BREAK(tied_sum_is_missing) { return c->facts.pp == 1 && drop_kind(c, STEP_TIED); }
+BREAK(tied_sum_is_missing) { return !tied_apart(c) && drop_kind(c, STEP_TIED); }
 
 
 BREAK(layer_reads_another_input) { int32_t s = pick_stage(c); return rename_operand(c, s, &c->train[s][find_step(c, s, STEP_LAYER)].in); }
@@ -457,7 +503,7 @@ BREAK(slots_of_two_channels_are_one)
     if (c->facts.pp < 3)
         return false;
     const struct rank_row *row = &c->rank[c->facts.ranks / c->facts.pp];
-    c->channel[row->channel[CHANNEL_BACKWARD_IN]].slots_offset_bytes = c->channel[row->channel[CHANNEL_FORWARD_IN]].slots_offset_bytes;
+    c->channel[row->channel[0][CHANNEL_BACKWARD_IN]].slots_offset_bytes = c->channel[row->channel[0][CHANNEL_FORWARD_IN]].slots_offset_bytes;
     return true;
 }
 BREAK(more_slots_than_room) { if (c->tables.channels == 0) return false; c->channel[pick(c->tables.channels)].slots = 4; return true; }
@@ -489,6 +535,14 @@ static const struct {
     ROW(rank_sits_elsewhere, "well_formed"),
     ROW(channel_has_no_slot, "well_formed"),
     ROW(layers_leave_a_gap, "well_formed"),
+    ROW(chunks_rows_leave_a_gap, "well_formed"),
+    ROW(chunk_has_no_layer, "well_formed"),
+    ROW(chunks_change_places, "well_formed"),
+    ROW(chunk_embeds_twice, "well_formed"),
+    ROW(step_of_another_chunk, "well_formed"),
+    ROW(chunk_does_not_exist, "well_formed"),
+    ROW(channels_of_two_chunks_change_places, "matched"),
+    ROW(message_is_of_another_chunk, "matched"),
     ROW(shard_is_moved, "covered"),
     ROW(shard_is_shorter, "covered"),
     ROW(shard_is_longer, "covered"),

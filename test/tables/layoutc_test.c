@@ -1,5 +1,6 @@
 /* layoutc_test.c: what layoutc derives, against figures that were worked out by other means, and what it refuses. */
 #include "test/tables/samples.h"
+#include "tools/layoutc/chunks.h"
 #include "tools/layoutc/emit.h"
 #include "tools/layoutc/groups.h"
 #include "tools/layoutc/order.h"
@@ -31,8 +32,8 @@ TEST(tp_varies_fastest_then_cp_dp_pp)
     EXPECT_EQ(rank_at(&in.layout, (struct place){ .pp = 1, .dp = 1, .tp = 0 }), 6);
     EXPECT_EQ(draft.group[row->group[GROUP_TP]].members[0], 4);
     EXPECT_EQ(draft.group[row->group[GROUP_DP]].members[1], 7);
-    EXPECT_EQ(draft.channel[row->channel[CHANNEL_FORWARD_IN]].from, 1);
-    EXPECT_EQ(row->channel[CHANNEL_FORWARD_OUT], NONE);
+    EXPECT_EQ(draft.channel[row->channel[0][CHANNEL_FORWARD_IN]].from, 1);
+    EXPECT_EQ(row->channel[0][CHANNEL_FORWARD_OUT], NONE);
     draft_free(&draft);
 }
 
@@ -48,31 +49,76 @@ TEST(copies_of_kv_heads_are_neighbours)
     draft_free(&draft);
 }
 
-TEST(layers_that_do_not_divide_go_to_the_middle_stages)
+TEST(layers_are_dealt_so_that_the_slowest_stage_is_as_fast_as_can_be)
 {
     static const struct {
-        int layers, pp, right[8];
+        int layers, pp, head_layers; /* what the head costs, in layers; 0: less than a tenth of one */
+        int right[8];
     } cases[] = {
-        { 9, 1, { 9 } },
-        { 9, 2, { 5, 4 } },
-        { 9, 4, { 2, 2, 3, 2 } },
-        { 9, 8, { 1, 1, 1, 1, 1, 1, 2, 1 } },
-        { 30, 4, { 7, 8, 8, 7 } },
-        { 11, 4, { 3, 3, 3, 2 } },
-        { 15, 8, { 2, 2, 2, 2, 2, 2, 2, 1 } },
-        { 8, 8, { 1, 1, 1, 1, 1, 1, 1, 1 } },
+        { 9, 1, 0, { 9 } },
+        { 9, 2, 0, { 5, 4 } },
+        { 9, 4, 0, { 2, 2, 3, 2 } },
+        { 9, 8, 0, { 1, 1, 1, 1, 1, 1, 2, 1 } },
+        { 30, 4, 0, { 7, 8, 8, 7 } },
+        { 11, 4, 0, { 3, 3, 3, 2 } },
+        { 15, 8, 0, { 2, 2, 2, 2, 2, 2, 2, 1 } },
+        { 8, 8, 0, { 1, 1, 1, 1, 1, 1, 1, 1 } },
+        { 12, 2, 2, { 7, 5 } },
+        { 13, 4, 3, { 4, 4, 4, 1 } },
+        { 30, 2, 9, { 19, 11 } },
+        { 8, 4, 7, { 2, 2, 3, 1 } },
     };
     for (int i = 0; i < ELEMENTS_OF(cases); i++) {
         struct input in = tiny(1, cases[i].pp, 1);
+        struct share share = share_of(&in);
         struct draft draft;
         in.model.layers = cases[i].layers;
+        struct pass_cost cost = pass_cost_of(&in, &share);
+        in.model.vocabulary = cases[i].head_layers == 0 ? 128 : (int64_t)(cases[i].head_layers * cost.layer / cost.head * (double)in.model.vocabulary);
         EXPECT_EQ(draft_make(&draft, &in), OK);
         for (int s = 0; s < cases[i].pp; s++)
             if (draft.stage[s].layers != cases[i].right[s])
-                test_fail(__FILE__, __LINE__, "%d layers on %d stages: stage %d has %d, right is %d", cases[i].layers, cases[i].pp, s,
-                          (int)draft.stage[s].layers, cases[i].right[s]);
+                test_fail(__FILE__, __LINE__, "%d layers on %d stages, a head of %d: stage %d has %d, right is %d", cases[i].layers, cases[i].pp,
+                          cases[i].head_layers, s, (int)draft.stage[s].layers, cases[i].right[s]);
         draft_free(&draft);
     }
+}
+
+/* "0-2 6-7": the layers of a stage's chunks. */
+static const char *chunks_text(char text[64], const struct stage *stage)
+{
+    text[0] = '\0';
+    for (int32_t c = 0; c < stage->chunks; c++)
+        sprintf(text + strlen(text), "%s%d-%d", c == 0 ? "" : " ", (int)stage->chunk[c].first_layer,
+                (int)(stage->chunk[c].first_layer + stage->chunk[c].layers - 1));
+    return text;
+}
+
+TEST(chunks_lie_over_and_over_or_there_and_back)
+{
+    static const int32_t layers[] = { 1, 2, 3, 3 };
+    struct input in = tiny(1, 2, 1);
+    struct draft draft;
+    char text[64];
+    in.layout.stage_layers = layers;
+    in.layout.stage_layers_count = 4;
+    in.layout.chunks = 2;
+    in.layout.schedule = ORDER_INTERLEAVED;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    EXPECT_TEXT(chunks_text(text, &draft.stage[0]), "0-0 3-5");
+    EXPECT_TEXT(chunks_text(text, &draft.stage[1]), "1-2 6-8");
+    EXPECT(draft.stage[0].embeds && draft.stage[1].heads && !draft.stage[0].heads);
+    EXPECT_EQ(draft.channels, 6);
+    draft_free(&draft);
+    in.layout.schedule = ORDER_ZB_V;
+    in.layout.folded = true;
+    in.layout.folded_value = 1;
+    EXPECT_EQ(draft_make(&draft, &in), OK);
+    EXPECT_TEXT(chunks_text(text, &draft.stage[0]), "0-0 6-8");
+    EXPECT_TEXT(chunks_text(text, &draft.stage[1]), "1-2 3-5");
+    EXPECT(draft.stage[0].embeds && draft.stage[0].heads && !draft.stage[1].heads);
+    EXPECT_EQ(draft.channels, 4);
+    draft_free(&draft);
 }
 
 TEST(layers_by_hand_are_taken)
@@ -83,12 +129,37 @@ TEST(layers_by_hand_are_taken)
     in.layout.stage_layers = layers;
     in.layout.stage_layers_count = 2;
     EXPECT_EQ(draft_make(&draft, &in), OK);
-    EXPECT_EQ(draft.stage[1].first_layer, 2);
+    EXPECT_EQ(draft.stage[1].chunk[0].first_layer, 2);
     EXPECT_EQ(draft.stage[1].layers, 7);
     draft_free(&draft);
 }
 
 /* ---- schedules ---- */
+
+TEST(cells_of_chunks_come_in_the_order_of_the_papers)
+{ /* Narayanan et al. 2021, figure 4 (bottom), with 4 stages and 8 micro-batches, light and dark as chunk 0 and 1; Qi et al. 2024, figure 3. */
+    static const struct {
+        enum schedule schedule;
+        int pp, stage, micro_batches;
+        const char *right;
+    } cases[] = {
+        { ORDER_INTERLEAVED, 4, 3, 8,
+          "0F0 0F1 0F2 0F3 1F0 1B0 1F1 1B1 1F2 1B2 1F3 1B3 0F4 0B0 0F5 0B1 0F6 0B2 0F7 0B3 1F4 1B4 1F5 1B5 1F6 1B6 1F7 1B7 0B4 0B5 0B6 0B7 " },
+        { ORDER_INTERLEAVED, 2, 0, 2, "0F0 0F1 1F0 1F1 1B0 1B1 0B0 0B1 " },
+        { ORDER_INTERLEAVED, 2, 1, 3, "0F0 0F1 1F0 1B0 1F1 1B1 0F2 0B0 0B1 1F2 1B2 0B2 " },
+        { ORDER_ZB_V, 2, 0, 3, "0F0 0F1 0F2 1F0 1I0 1W0 1F1 1I1 1W1 0I0 0W0 1F2 1I2 1W2 0I1 0W1 0I2 0W2 " },
+        { ORDER_ZB_V, 2, 1, 3, "0F0 1F0 0F1 1F1 1I0 1W0 0F2 0I0 0W0 1F2 1I1 1W1 0I1 1I2 0I2 0W1 1W2 0W2 " },
+    };
+    for (int i = 0; i < ELEMENTS_OF(cases); i++) {
+        struct layout_input layout = { .pp = cases[i].pp, .chunks = 2, .schedule = cases[i].schedule, .micro_batches = cases[i].micro_batches };
+        struct cell cell[64];
+        char text[512] = "";
+        int64_t cells = order_cells(cell, &layout, cases[i].stage);
+        for (int64_t c = 0; c < cells; c++)
+            sprintf(text + strlen(text), "%d%c%d ", (int)cell[c].chunk, "FBIW"[cell[c].kind], (int)cell[c].micro);
+        EXPECT_TEXT(text, cases[i].right);
+    }
+}
 
 TEST(cells_come_in_the_order_of_the_papers)
 { /* 1F1B: Narayanan et al. 2021, figure 4 (top), with 4 stages; GPipe: Huang et al. 2019, figure 2. */
@@ -112,9 +183,9 @@ TEST(cells_come_in_the_order_of_the_papers)
         { ORDER_GPIPE, 4, 3, 3, "F0 F1 F2 B0 B1 B2 " },
     };
     for (int i = 0; i < ELEMENTS_OF(cases); i++) {
-        struct layout_input layout = { .pp = cases[i].pp, .schedule = cases[i].schedule, .micro_batches = cases[i].micro_batches };
+        struct layout_input layout = { .pp = cases[i].pp, .chunks = 1, .schedule = cases[i].schedule, .micro_batches = cases[i].micro_batches };
         struct cell cell[24];
-        char text[128] = "";
+        char text[256] = "";
         int64_t cells = order_cells(cell, &layout, cases[i].stage);
         for (int64_t c = 0; c < cells; c++)
             sprintf(text + strlen(text), "%c%d ", "FBIW"[cell[c].kind], (int)cell[c].micro);
@@ -132,7 +203,7 @@ static int in_flight(const struct stage *stage)
             const struct buffer *b = &stage->buffer[i];
             bool of_training = i < stage->evaluate.step[0].batch;
             live +=
-                of_training && b->kind == BUFFER_SAVED && b->layer == stage->first_layer && b->first_step <= step && step <= b->last_step;
+                of_training && b->kind == BUFFER_SAVED && b->layer == stage->chunk[0].first_layer && b->first_step <= step && step <= b->last_step;
         }
         most = live > most ? live : most;
     }
@@ -344,10 +415,17 @@ BAD(zero_3)
 {
     in->layout.zero = 3;
 }
+BAD(chunks_of_1f1b) { in->layout.chunks = 2; }
+BAD(one_chunk_interleaved) { in->layout.schedule = ORDER_INTERLEAVED; }
+BAD(three_chunks_of_zb_v) { in->layout.schedule = ORDER_ZB_V; in->layout.chunks = 3; in->layout.folded = true; }
+BAD(folded_1f1b) { in->layout.folded = true; }
+BAD(chunks_without_stages) { in->layout.schedule = ORDER_INTERLEAVED; in->layout.chunks = 2; in->layout.pp = 1; }
+BAD(more_chunks_than_layers) { in->layout.schedule = ORDER_INTERLEAVED; in->layout.chunks = 5; in->layout.pp = 2; }
+BAD(too_many_chunks) { in->layout.schedule = ORDER_INTERLEAVED; in->layout.chunks = 9; }
 BAD(unknown_schedule)
 {
     in->layout.schedule = ORDER_UNKNOWN;
-    in->layout.schedule_value = 7;
+    in->layout.schedule_value = 17;
 }
 BAD(tp_over_two_link_groups)
 {
@@ -440,7 +518,14 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(recompute_of_too_many_layers, "LAYOUT_RECOMPUTE_LAYERS is 10; allowed are 1 to 9"),
         ROW(recompute_layers_without_mode, "LAYOUT_RECOMPUTE_LAYERS is 3, but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS"),
         ROW(zero_3, "LAYOUT_ZERO is 3; allowed"),
-        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 7", "SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1, SCHEDULE_ZB_H2 and SCHEDULE_TABLE"),
+        ROW(chunks_of_1f1b, "LAYOUT_CHUNKS is 2", "only SCHEDULE_INTERLEAVED, SCHEDULE_ZB_V and SCHEDULE_TABLE"),
+        ROW(one_chunk_interleaved, "LAYOUT_CHUNKS is 1", "needs 2 to 8 chunks"),
+        ROW(three_chunks_of_zb_v, "LAYOUT_CHUNKS is 3", "SCHEDULE_ZB_V has 2"),
+        ROW(folded_1f1b, "LAYOUT_FOLDED is 1", "leave it out"),
+        ROW(chunks_without_stages, "LAYOUT_CHUNKS is 2", "LAYOUT_PP is 1"),
+        ROW(more_chunks_than_layers, "LAYOUT_PP 2 x LAYOUT_CHUNKS 5 are 10 virtual stages", "MODEL_LAYERS 9"),
+        ROW(too_many_chunks, "LAYOUT_CHUNKS is 9", "1 to 8"),
+        ROW(unknown_schedule, "LAYOUT_SCHEDULE is 17", "SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1, SCHEDULE_ZB_H2, SCHEDULE_INTERLEAVED, SCHEDULE_ZB_V and SCHEDULE_TABLE"),
         ROW(tp_over_two_link_groups, "ranks 0 to 7", "BOARD_LINK_GROUP_DEVICES 4", "LAYOUT_TP_ACROSS_LINK_GROUPS 1"),
         ROW(stage_list_too_long, "LAYOUT_STAGE_LAYERS has 3 numbers, LAYOUT_PP is 2"),
         ROW(stage_without_layer, "LAYOUT_STAGE_LAYERS gives stage 1 0 layers"),

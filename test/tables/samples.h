@@ -12,7 +12,7 @@ static inline const struct input *sample(int index)
     static const int32_t by_hand[] = { 3, 6 };
     static const struct {
         const char *name;
-        int tp, pp, dp, micro_batches;
+        int tp, pp, dp, chunks, micro_batches;
         enum schedule schedule;
         bool tied, qkv_bias, qk_norm, bf16, stages_by_hand;
         enum recompute recompute;
@@ -30,6 +30,8 @@ static inline const struct input *sample(int index)
         { .name = "tp4pp2-whole-rows", .tp = 4, .pp = 2, .micro_batches = 3, .qk_norm = true, .whole_rows = true },
         { .name = "pp4-zb-h1", .pp = 4, .micro_batches = 6, .schedule = ORDER_ZB_H1, .tied = true },
         { .name = "pp4-zb-h2", .pp = 4, .micro_batches = 9, .schedule = ORDER_ZB_H2, .qkv_bias = true },
+        { .name = "pp2-interleaved-tied", .pp = 2, .chunks = 3, .micro_batches = 4, .schedule = ORDER_INTERLEAVED, .tied = true },
+        { .name = "tp2pp4-zb-v", .tp = 2, .pp = 4, .chunks = 2, .micro_batches = 7, .schedule = ORDER_ZB_V, .tied = true, .qk_norm = true },
         { .name = "tp2pp2-zb-h1-full", .tp = 2, .pp = 2, .micro_batches = 3, .schedule = ORDER_ZB_H1, .qk_norm = true, .recompute = AGAIN_FULL },
         { .name = "pp2-full", .pp = 2, .micro_batches = 4, .tied = true, .recompute = AGAIN_FULL },
         { .name = "tp2dp2-selective", .tp = 2, .dp = 2, .micro_batches = 2, .qk_norm = true, .recompute = AGAIN_SELECTIVE },
@@ -49,6 +51,8 @@ static inline const struct input *sample(int index)
                    .devices_per_node = devices,
                    .link_group_devices = devices,
                    .device_memory_bytes = 1LL << 30,
+                   .memory_bytes_per_second = 100000000000,
+                   .flops_per_second = 1000000000000,
                    .real_bytes = corners[index].bf16 ? 2 : 4 },
         .layout = { .name = corners[index].name,
                     .header = "layouts/sample.h",
@@ -56,6 +60,9 @@ static inline const struct input *sample(int index)
                     .pp = pp,
                     .dp = dp,
                     .cp = 1,
+                    .chunks = corners[index].chunks > 0 ? corners[index].chunks : 1,
+                    .folded = corners[index].schedule == ORDER_ZB_V,
+                    .folded_value = corners[index].schedule == ORDER_ZB_V,
                     .schedule = corners[index].schedule == ORDER_UNKNOWN ? ORDER_1F1B : corners[index].schedule,
                     .micro_batches = corners[index].micro_batches,
                     .micro_batch_rows = 2,

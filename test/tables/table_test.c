@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "test/tables/samples.h"
+#include "tools/layoutc/chunks.h"
+#include "tools/layoutc/order.h"
 
 static char path[] = "/tmp/nocturne-table-XXXXXX";
 
@@ -53,6 +55,60 @@ TEST(a_table_of_zb_h1_gives_its_programs)
         EXPECT(same_steps(&table.stage[s].train, &made.stage[s].train));
     draft_free(&table);
     draft_free(&made);
+    unlink(path);
+}
+
+/* The cells of a schedule as a table, written with their virtual stages. */
+static void table_of(char text[4096], const struct layout_input *l)
+{
+    struct cell cell[64];
+    size_t used = 0;
+    for (int32_t s = 0; s < l->pp; s++) {
+        int64_t cells = order_cells(cell, l, s);
+        for (int64_t c = 0; c < cells; c++) {
+            int64_t v = 0;
+            while (chunk_at(l, v).pp != s || chunk_at(l, v).chunk != cell[c].chunk)
+                v++;
+            used += (size_t)sprintf(text + used, "%d%c%d,", (int)v, "FBIW"[cell[c].kind], (int)cell[c].micro);
+        }
+        used += (size_t)sprintf(text + used, "\n");
+    }
+}
+
+TEST(tables_with_chunks_give_the_programs_of_interleaved_1f1b_and_zb_v)
+{
+    static const enum schedule schedules[] = { ORDER_INTERLEAVED, ORDER_ZB_V };
+    for (int i = 0; i < ELEMENTS_OF(schedules); i++) {
+        struct input in = with_table(), plain;
+        struct draft table, made;
+        char text[4096];
+        in.layout.chunks = 2;
+        in.layout.folded = schedules[i] == ORDER_ZB_V;
+        in.layout.folded_value = in.layout.folded;
+        plain = in;
+        plain.layout.schedule = schedules[i];
+        table_of(text, &plain.layout);
+        write_table(text);
+        EXPECT_EQ(draft_make(&table, &in), OK);
+        EXPECT_EQ(draft_make(&made, &plain), OK);
+        for (int s = 0; s < 2; s++)
+            EXPECT(same_steps(&table.stage[s].train, &made.stage[s].train));
+        draft_free(&table);
+        draft_free(&made);
+    }
+    status_quiet(true);
+    struct input in = with_table();
+    struct draft draft;
+    in.layout.chunks = 2;
+    write_table("0F0,1F0\n");
+    EXPECT_EQ(draft_make(&draft, &in), E_USAGE);
+    EXPECT(strstr(status_message(), "stage 0, cell \"1F0\": it is of another stage") != NULL);
+    draft_free(&draft);
+    write_table("F0\n");
+    EXPECT_EQ(draft_make(&draft, &in), E_USAGE);
+    EXPECT(strstr(status_message(), "begins with its virtual stage, from 0 to") != NULL);
+    draft_free(&draft);
+    status_quiet(false);
     unlink(path);
 }
 

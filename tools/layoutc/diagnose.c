@@ -52,6 +52,8 @@ static enum status check_ranges(const struct input *input)
         { b->header, "BOARD_DEVICES_PER_NODE", b->devices_per_node, INDEX_MOST },
         { b->header, "BOARD_LINK_GROUP_DEVICES", b->link_group_devices, b->devices_per_node },
         { b->header, "BOARD_DEVICE_MEMORY_BYTES", b->device_memory_bytes, INT64_MAX },
+        { b->header, "BOARD_MEMORY_BYTES_PER_SECOND", b->memory_bytes_per_second, INT64_MAX },
+        { b->header, "BOARD_FLOPS_PER_SECOND", b->flops_per_second, INT64_MAX },
         { l->header, "LAYOUT_TP", l->tp, INDEX_MOST },
         { l->header, "LAYOUT_PP", l->pp, INDEX_MOST },
         { l->header, "LAYOUT_DP", l->dp, INDEX_MOST },
@@ -139,13 +141,39 @@ static enum status check_link_groups(const struct input *input)
     return OK;
 }
 
+static enum status check_chunks(const struct layout_input *l)
+{
+    bool table = l->schedule == ORDER_TABLE;
+    TRY(check_positive(l->header, "LAYOUT_CHUNKS", l->chunks, CHUNKS_MOST));
+    TRY(check_flag(l->header, "LAYOUT_FOLDED", l->folded_value));
+    if (l->chunks > 1 && l->schedule != ORDER_INTERLEAVED && l->schedule != ORDER_ZB_V && !table)
+        return fail(E_USAGE, "%s: LAYOUT_CHUNKS is %" PRId64 "; only SCHEDULE_INTERLEAVED, SCHEDULE_ZB_V and SCHEDULE_TABLE take more than 1 chunk a stage",
+                    l->header, l->chunks);
+    if (l->schedule == ORDER_INTERLEAVED && l->chunks == 1)
+        return fail(E_USAGE, "%s: LAYOUT_CHUNKS is 1; SCHEDULE_INTERLEAVED needs 2 to %d chunks a stage", l->header, CHUNKS_MOST);
+    if (l->schedule == ORDER_ZB_V && l->chunks != 2)
+        return fail(E_USAGE, "%s: LAYOUT_CHUNKS is %" PRId64 "; SCHEDULE_ZB_V has 2 chunks a stage", l->header, l->chunks);
+    if (l->folded != (l->schedule == ORDER_ZB_V) && !table)
+        return fail(E_USAGE, "%s: LAYOUT_FOLDED is %d; SCHEDULE_ZB_V is folded, SCHEDULE_TABLE may be, no other schedule is: leave it out", l->header,
+                    (int)l->folded);
+    if (l->chunks > 1 && l->pp == 1)
+        return fail(E_USAGE, "%s: LAYOUT_CHUNKS is %" PRId64 ", but LAYOUT_PP is 1: chunks are parts of a pipeline's stages", l->header, l->chunks);
+    return OK;
+}
+
 static enum status check_stages(const struct input *input)
 {
     const struct layout_input *l = &input->layout;
     const struct model_input *m = &input->model;
     if (l->schedule == ORDER_UNKNOWN)
-        return fail(E_USAGE, "%s: LAYOUT_SCHEDULE is %" PRId64 "; allowed are SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1, SCHEDULE_ZB_H2 and SCHEDULE_TABLE", l->header,
+        return fail(E_USAGE, "%s: LAYOUT_SCHEDULE is %" PRId64 "; allowed are SCHEDULE_GPIPE, SCHEDULE_1F1B, SCHEDULE_ZB_H1, SCHEDULE_ZB_H2, SCHEDULE_INTERLEAVED, SCHEDULE_ZB_V and SCHEDULE_TABLE", l->header,
                     l->schedule_value);
+    TRY(check_chunks(l));
+    if (l->chunks > 1 && l->pp * l->chunks > m->layers)
+        return fail(E_USAGE,
+                    "%s: LAYOUT_PP %" PRId64 " x LAYOUT_CHUNKS %" PRId64 " are %" PRId64 " virtual stages, but %s has MODEL_LAYERS %" PRId64
+                    "; every one needs a layer",
+                    l->header, l->pp, l->chunks, l->pp * l->chunks, m->header, m->layers);
     if (l->pp > m->layers)
         return fail(E_USAGE,
                     "%s: LAYOUT_PP is %" PRId64 " stages, but %s has MODEL_LAYERS %" PRId64
@@ -160,9 +188,10 @@ static enum status check_stages(const struct input *input)
                         (int)l->stage_layers[s]);
         sum += l->stage_layers[s];
     }
-    if (l->stage_layers_count != l->pp)
-        return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS has %d numbers, LAYOUT_PP is %" PRId64 "; it needs one a stage", l->header,
-                    (int)l->stage_layers_count, l->pp);
+    if (l->stage_layers_count != l->pp * l->chunks)
+        return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS has %d numbers, LAYOUT_PP is %" PRId64 "%s; it needs one a %s", l->header,
+                    (int)l->stage_layers_count, l->pp, l->chunks > 1 ? " and LAYOUT_CHUNKS more than 1" : "",
+                    l->chunks > 1 ? "virtual stage, in the order of the layers" : "stage");
     if (sum != m->layers)
         return fail(E_USAGE, "%s: LAYOUT_STAGE_LAYERS adds up to %" PRId64 " layers, %s has MODEL_LAYERS %" PRId64, l->header, sum,
                     m->header, m->layers);

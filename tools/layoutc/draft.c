@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/layoutc/chunks.h"
 #include "tools/layoutc/diagnose.h"
 #include "tools/layoutc/groups.h"
 #include "tools/layoutc/place.h"
@@ -56,6 +57,7 @@ enum status draft_make_any_size(struct draft *draft, const struct input *input)
     TRY(diagnose_input(input));
     draft->share = share_of(input);
     TRY(table_read(draft));
+    chunks_make(draft);
     groups_make(draft);
     shards_make(draft);
     schedule_make(draft);

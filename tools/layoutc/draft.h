@@ -42,7 +42,7 @@ struct draft {
     int32_t groups, channels;
     int64_t members;
 
-    /* shards.c, schedule.c; [PP] */
+    /* chunks.c, shards.c, schedule.c; [PP] */
     struct stage *stage;
     int64_t **parameter_offset; /* [PP] -> [layers * PARAMETER_KINDS] */
     struct buffer **buffer;     /* [PP]: the same arrays as stage[].buffer, writable */

@@ -119,12 +119,12 @@ static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 static void emit_program(FILE *f, const struct program *program, const char *name, int32_t pp)
 {
     char text[10][16];
-    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %6s %5s %5s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does",
-            "micro", "layer", "bucket", "batch", "in", "out", "saved", "core", "kept", "work");
+    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %5s %6s %5s %5s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does",
+            "chunk", "micro", "layer", "bucket", "batch", "in", "out", "saved", "core", "kept", "work");
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *s = &program->step[i];
-        fprintf(f, "    { STEP_%s,%*s %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind],
-                gap(15, step_names[s->kind]), "", number(text[0], s->micro), number(text[1], s->layer), number(text[2], s->bucket),
+        fprintf(f, "    { STEP_%s,%*s %4d, %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind],
+                gap(15, step_names[s->kind]), "", s->chunk, number(text[0], s->micro), number(text[1], s->layer), number(text[2], s->bucket),
                 number(text[3], s->batch), number(text[4], s->in), number(text[5], s->out), number(text[6], s->saved),
                 number(text[7], s->core), number(text[8], s->kept), number(text[9], s->work), (int)i);
     }
@@ -136,7 +136,7 @@ static void emit_stages(FILE *f, const struct draft *draft)
     int64_t pp = draft->input->layout.pp;
     for (int32_t s = 0; s < pp; s++) {
         const struct stage *stage = &draft->stage[s];
-        fprintf(f, "/* ---- stage %d: %d layers from layer %d ---- */\n\n", (int)s, (int)stage->layers, (int)stage->first_layer);
+        fprintf(f, "/* ---- stage %d: %d layers ---- */\n\n", (int)s, (int)stage->layers);
         emit_shards(f, draft, s);
         emit_buffers(f, stage, s);
         emit_program(f, &stage->train, "train", s);
@@ -152,7 +152,12 @@ static void emit_stages(FILE *f, const struct draft *draft)
         char head_gradient[24] = "NONE";
         if (stage->head_gradient != NONE)
             snprintf(head_gradient, sizeof head_gradient, "%" PRId64, stage->head_gradient);
-        fprintf(f, "    { .first_layer = %d, .layers = %d, .embeds = %s, .heads = %s,\n", (int)stage->first_layer, (int)stage->layers,
+        fprintf(f, "    { .chunk = {");
+        for (int32_t c = 0; c < stage->chunks; c++)
+            fprintf(f, "%s { .first_layer = %d, .layers = %d, .first_row = %d, .embeds = %s, .heads = %s }", c == 0 ? "" : ",",
+                    (int)stage->chunk[c].first_layer, (int)stage->chunk[c].layers, (int)stage->chunk[c].first_row,
+                    stage->chunk[c].embeds ? "true" : "false", stage->chunk[c].heads ? "true" : "false");
+        fprintf(f, " },\n      .chunks = %d, .layers = %d, .embeds = %s, .heads = %s,\n", (int)stage->chunks, (int)stage->layers,
                 stage->embeds ? "true" : "false", stage->heads ? "true" : "false");
         fprintf(f,
                 "      .shard = shards_stage_%d, .shards = %d, .bucket = buckets_stage_%d, .buckets = %d, .buffer = buffers_stage_%d, "
@@ -173,15 +178,19 @@ static void emit_ranks(FILE *f, const struct draft *draft)
 {
     char text[16];
     fprintf(f, "/* ---- ranks ---- */\n\nconst struct rank_row rank_rows[] = {\n"
-               "    /* pp, dp, cp, tp; groups: world, TP, DP, tied, KV copies; channels: forward in, out, backward in, out */\n");
+               "    /* pp, dp, cp, tp; groups: world, TP, DP, tied, KV copies; channels by chunk: forward in, out, backward in, out */\n");
     for (int64_t r = 0; r < draft->share.ranks; r++) {
         const struct rank_row *row = &draft->row[r];
         fprintf(f, "    { %d, %d, %d, %d, {", row->pp, row->dp, row->cp, row->tp);
         for (int i = 0; i < GROUP_KINDS; i++)
             fprintf(f, "%s %s", i == 0 ? "" : ",", number(text, row->group[i]));
         fprintf(f, " }, {");
-        for (int i = 0; i < CHANNEL_DIRECTIONS; i++)
-            fprintf(f, "%s %s", i == 0 ? "" : ",", number(text, row->channel[i]));
+        for (int32_t c = 0; c < draft->stage[row->pp].chunks; c++) {
+            fprintf(f, "%s {", c == 0 ? "" : ",");
+            for (int i = 0; i < CHANNEL_DIRECTIONS; i++)
+                fprintf(f, "%s %s", i == 0 ? "" : ",", number(text, row->channel[c][i]));
+            fprintf(f, " }");
+        }
         fprintf(f, " } }, /* %d */\n", (int)r);
     }
     fprintf(f, "};\nstatic const int32_t members[] = {\n");

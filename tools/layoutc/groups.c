@@ -1,6 +1,8 @@
 /* groups.c: see groups.h. Build host. */
 #include "tools/layoutc/groups.h"
 
+#include "tools/layoutc/chunks.h"
+
 enum { SLOTS = 1 }; /* verify plays all programs with it: a sender waits until its last message was taken, and no circle comes of it */
 
 int32_t rank_at(const struct layout_input *layout, struct place place)
@@ -68,7 +70,7 @@ static void make_tied(struct draft *draft, struct place at)
     begin_group(draft);
     at.pp = 0;
     join_group(draft, rank_at(l, at), GROUP_TIED);
-    at.pp = l->pp - 1;
+    at.pp = chunk_at(l, l->pp * l->chunks - 1).pp;
     join_group(draft, rank_at(l, at), GROUP_TIED);
     end_group(draft);
 }
@@ -89,7 +91,7 @@ static void make_groups(struct draft *draft)
         for (at.cp = 0; at.cp < l->cp; at.cp++)
             for (at.tp = 0; at.tp < l->tp; at.tp++)
                 make_dp(draft, at);
-    if (draft->input->model.tied && l->pp > 1)
+    if (draft->input->model.tied && !chunks_end_on_one_stage(l))
         for (at.dp = 0; at.dp < l->dp; at.dp++)
             for (at.cp = 0; at.cp < l->cp; at.cp++)
                 for (at.tp = 0; at.tp < l->tp; at.tp++)
@@ -101,22 +103,26 @@ static void make_groups(struct draft *draft)
                     make_kv_copies(draft, at);
 }
 
-static void make_channel(struct draft *draft, int32_t from, int32_t to, enum direction out, enum direction in)
+static void make_channel(struct draft *draft, int32_t *from, int32_t *to, int32_t from_rank, int32_t to_rank)
 {
     int32_t id = draft->channels++;
-    draft->channel[id] = (struct comm_channel){ .id = id, .from = from, .to = to, .slots = SLOTS };
-    draft->row[from].channel[out] = id;
-    draft->row[to].channel[in] = id;
+    draft->channel[id] = (struct comm_channel){ .id = id, .from = from_rank, .to = to_rank, .slots = SLOTS };
+    *from = *to = id;
 }
 
+/* Two between a virtual stage and the next, for each rank of theirs; none where one stage holds both. */
 static void make_channels(struct draft *draft)
 {
     const struct layout_input *l = &draft->input->layout;
-    int64_t stage_ranks = draft->share.ranks / l->pp;
-    for (int32_t rank = 0; rank < draft->share.ranks - stage_ranks; rank++) {
-        int32_t next = rank + (int32_t)stage_ranks;
-        make_channel(draft, rank, next, CHANNEL_FORWARD_OUT, CHANNEL_FORWARD_IN);
-        make_channel(draft, next, rank, CHANNEL_BACKWARD_OUT, CHANNEL_BACKWARD_IN);
+    int32_t stage_ranks = (int32_t)(draft->share.ranks / l->pp);
+    for (int64_t v = 0; v + 1 < l->pp * l->chunks; v++) {
+        struct chunk_at at = chunk_at(l, v), next = chunk_at(l, v + 1);
+        for (int32_t i = 0; i < stage_ranks && at.pp != next.pp; i++) {
+            int32_t rank = at.pp * stage_ranks + i, next_rank = next.pp * stage_ranks + i;
+            int32_t *own = draft->row[rank].channel[at.chunk], *its = draft->row[next_rank].channel[next.chunk];
+            make_channel(draft, &own[CHANNEL_FORWARD_OUT], &its[CHANNEL_FORWARD_IN], rank, next_rank);
+            make_channel(draft, &its[CHANNEL_BACKWARD_OUT], &own[CHANNEL_BACKWARD_IN], next_rank, rank);
+        }
     }
 }
 
@@ -127,15 +133,16 @@ void groups_make(struct draft *draft)
     draft->row = blocks_take(&draft->blocks, ranks, sizeof *draft->row);
     draft->group = blocks_take(&draft->blocks, 1 + 4 * ranks, sizeof *draft->group);
     draft->member = blocks_take(&draft->blocks, 5 * ranks, sizeof *draft->member);
-    draft->channel = blocks_take(&draft->blocks, 2 * ranks, sizeof *draft->channel);
+    draft->channel = blocks_take(&draft->blocks, 2 * ranks * l->chunks, sizeof *draft->channel);
     for (int64_t rank = 0; rank < ranks; rank++) {
         struct rank_row *row = &draft->row[rank];
         struct place at = place_of(l, rank);
         *row = (struct rank_row){ .pp = (int16_t)at.pp, .dp = (int16_t)at.dp, .cp = (int16_t)at.cp, .tp = (int16_t)at.tp };
         for (int kind = 0; kind < GROUP_KINDS; kind++)
             row->group[kind] = NONE;
-        for (int direction = 0; direction < CHANNEL_DIRECTIONS; direction++)
-            row->channel[direction] = NONE;
+        for (int chunk = 0; chunk < CHUNKS_MOST; chunk++)
+            for (int direction = 0; direction < CHANNEL_DIRECTIONS; direction++)
+                row->channel[chunk][direction] = NONE;
     }
     make_groups(draft);
     make_channels(draft);

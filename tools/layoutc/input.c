@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 /* Raised with every change of what layoutc makes of the same headers. */
-static const char tables_version[] = "nocturne 0.1 tables 5";
+static const char tables_version[] = "nocturne 0.1 tables 6";
 
 #define TEXT_OF(value) #value
 #define TEXT(value)    TEXT_OF(value)
@@ -104,8 +104,10 @@ enum status input_read(struct input *input)
             .schedule = LAYOUT_SCHEDULE == SCHEDULE_GPIPE ? ORDER_GPIPE : LAYOUT_SCHEDULE == SCHEDULE_1F1B ? ORDER_1F1B
                         : LAYOUT_SCHEDULE == SCHEDULE_ZB_H1 ? ORDER_ZB_H1
                         : LAYOUT_SCHEDULE == SCHEDULE_ZB_H2 ? ORDER_ZB_H2
+                        : LAYOUT_SCHEDULE == SCHEDULE_INTERLEAVED ? ORDER_INTERLEAVED
+                        : LAYOUT_SCHEDULE == SCHEDULE_ZB_V ? ORDER_ZB_V
                         : LAYOUT_SCHEDULE == SCHEDULE_TABLE ? ORDER_TABLE : ORDER_UNKNOWN,
-            .schedule_file = schedule_file,
+            .chunks = LAYOUT_CHUNKS, .folded_value = LAYOUT_FOLDED, .folded = LAYOUT_FOLDED != 0, .schedule_file = schedule_file,
             .micro_batches = MICRO_BATCHES, .micro_batch_rows = MICRO_BATCH_ROWS, .sequence_tokens = SEQUENCE_TOKENS,
             .sequence_parallel = LAYOUT_SEQUENCE_PARALLEL,
             .recompute_value = LAYOUT_RECOMPUTE, .recompute_layers = LAYOUT_RECOMPUTE_LAYERS,

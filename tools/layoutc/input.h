@@ -16,12 +16,15 @@ struct board_input {
 };
 
 enum recompute { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SELECTIVE, AGAIN_FULL, AGAIN_LAYERS, AGAIN_KINDS };
-enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_ZB_H1, ORDER_ZB_H2, ORDER_TABLE, ORDER_KINDS };
+enum schedule { ORDER_UNKNOWN, ORDER_GPIPE, ORDER_1F1B, ORDER_ZB_H1, ORDER_ZB_H2, ORDER_INTERLEAVED, ORDER_ZB_V, ORDER_TABLE, ORDER_KINDS };
 
 struct layout_input {
     const char *name, *header; /* name carries the overrides: "tp2+seq64" */
     int64_t tp, pp, dp, cp;
     enum schedule schedule;
+    int64_t chunks; /* of a stage */
+    int64_t folded_value; /* as the header has it */
+    bool folded; /* the chunks lie there and back, not over and over */
     const char *schedule_file; /* of ORDER_TABLE */
     int64_t schedule_value; /* as the header has it, for the message about an unknown one */
     int64_t micro_batches, micro_batch_rows, sequence_tokens;
@@ -31,7 +34,7 @@ struct layout_input {
     enum recompute recompute;
     int64_t recompute_value, recompute_layers; /* as the header has them */
     bool tp_across_link_groups;
-    const int32_t *stage_layers; /* [stage_layers_count] by hand; NULL: balanced */
+    const int32_t *stage_layers; /* [stage_layers_count] by hand, one a virtual stage; NULL: balanced */
     int32_t stage_layers_count;
 };
 

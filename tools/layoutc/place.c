@@ -164,6 +164,19 @@ static int64_t slots_offset(const struct draft *draft, int32_t pp)
     return NONE;
 }
 
+/* A rank's slots, chunk by chunk: what comes forward, then what comes back. */
+static void place_slots(struct draft *draft, const struct rank_row *row, int64_t offset)
+{
+    for (int32_t c = 0; c < draft->stage[row->pp].chunks; c++)
+        for (int direction = CHANNEL_FORWARD_IN; direction <= CHANNEL_BACKWARD_IN; direction += CHANNEL_BACKWARD_IN - CHANNEL_FORWARD_IN) {
+            if (row->channel[c][direction] == NONE)
+                continue;
+            struct comm_channel *channel = &draft->channel[row->channel[c][direction]];
+            channel->slots_offset_bytes = offset;
+            offset += channel->slots * channel->slot_bytes;
+        }
+}
+
 void place_make(struct draft *draft)
 {
     const struct layout_input *l = &draft->input->layout;
@@ -176,11 +189,6 @@ void place_make(struct draft *draft)
             draft->fullest = s;
         }
     }
-    /* A stage's slots: what comes forward first, then what comes back. */
-    for (int32_t c = 0; c < draft->channels; c++) {
-        struct comm_channel *channel = &draft->channel[c];
-        const struct rank_row *to = &draft->row[channel->to];
-        bool behind = channel->from > channel->to && to->channel[CHANNEL_FORWARD_IN] != NONE;
-        channel->slots_offset_bytes = slots[to->pp] + (behind ? channel->slots * channel->slot_bytes : 0);
-    }
+    for (int64_t rank = 0; rank < draft->share.ranks; rank++)
+        place_slots(draft, &draft->row[rank], slots[draft->row[rank].pp]);
 }

@@ -32,8 +32,11 @@ static void report_stage(FILE *f, const struct draft *draft, int32_t pp)
     const struct memory_map map = memory_map_of(stage);
     int64_t device = draft->input->board.device_memory_bytes, ranks = draft->share.ranks / draft->input->layout.pp;
     char a[GROUPED_BYTES], b[GROUPED_BYTES], text[BYTES_TEXT_BYTES];
-    fprintf(f, "stage %d: %slayers %d to %d%s; ranks %" PRId64 " to %" PRId64 "%s\n", (int)pp, stage->embeds ? "embedding, " : "",
-            (int)stage->first_layer, (int)(stage->first_layer + stage->layers - 1), stage->heads ? ", head" : "", pp * ranks,
+    fprintf(f, "stage %d: %slayers", (int)pp, stage->embeds ? "embedding, " : "");
+    for (int32_t c = 0; c < stage->chunks; c++)
+        fprintf(f, "%s %d to %d", c == 0 ? "" : " and", (int)stage->chunk[c].first_layer,
+                (int)(stage->chunk[c].first_layer + stage->chunk[c].layers - 1));
+    fprintf(f, "%s; ranks %" PRId64 " to %" PRId64 "%s\n", stage->heads ? ", head" : "", pp * ranks,
             (pp + 1) * ranks - 1, pp == draft->fullest ? "  (the fullest)" : "");
     fprintf(f, "  %-20s %8s %20s %24s %11s\n", "", "buffers", "all of them, bytes", "at the fullest step", "of device");
     for (int kind = 0; kind < BUFFER_KINDS; kind++)

@@ -21,14 +21,19 @@ struct builder {
     int32_t buffers, buffers_most;
     struct step *step; /* of the program being built */
     int32_t steps, steps_most;
-    int32_t *batch, *gradient; /* [micro]: index of the buffer, NONE before it is made */
-    int32_t *residual, *saved, *core, *kept; /* [micro][layers + 1]; the others [micro][layers] */
+    /* Index of the buffer, NONE before it is made. */
+    int32_t *batch;              /* [micro] */
+    int32_t *residual;           /* [micro][layers + chunks]: each chunk's inputs of layers and output */
+    int32_t *gradient;           /* [micro][chunks] */
+    int32_t *saved, *core, *kept; /* [micro][layers] */
     int32_t work;
+    const struct chunk *chunk;   /* of the cell being built */
+    int32_t c;                   /* its number */
 };
 
-static bool layer_comes_again(const struct layout_input *l, int32_t local_layer)
+static bool layer_comes_again(const struct layout_input *l, int32_t row)
 {
-    return l->recompute == AGAIN_FULL || (l->recompute == AGAIN_LAYERS && local_layer < l->recompute_layers);
+    return l->recompute == AGAIN_FULL || (l->recompute == AGAIN_LAYERS && row < l->recompute_layers);
 }
 
 /* ---- buffers ---- */
@@ -50,7 +55,12 @@ static void add_whole(struct builder *b, enum buffer_kind kind, int64_t bytes)
 static void add_whole_program_buffers(struct builder *b)
 {
     const struct input *input = b->draft->input;
-    int64_t incoming = (b->pp > 0) + (b->pp < input->layout.pp - 1);
+    int64_t incoming = 0;
+    for (int32_t c = 0; c < b->stage->chunks; c++) {
+        bool joined = chunk_joined(b->stage, c), next_joined = chunk_joined(b->stage, c + 1);
+        incoming += !b->stage->chunk[c].embeds && !joined;
+        incoming += !b->stage->chunk[c].heads && !next_joined;
+    }
     add_whole(b, BUFFER_PARAMETERS, b->stage->parameter_elements * input->board.real_bytes);
     add_whole(b, BUFFER_GRADIENTS, b->stage->gradient_elements * F32_BYTES);
     add_whole(b, BUFFER_MOMENT_1, b->stage->state_elements * F32_BYTES);
@@ -85,57 +95,66 @@ static int64_t residual_bytes(const struct builder *b)
     return b->draft->share.residual_rows * b->draft->input->model.hidden * b->draft->input->board.real_bytes;
 }
 
-static int32_t use_residual(struct builder *b, int32_t micro, int32_t local_layer)
+/* A layer's row among the stage's, from its row in the chunk. */
+static int32_t stage_row(const struct builder *b, int32_t row)
 {
-    return use(b, &b->residual[micro * (b->stage->layers + 1) + local_layer],
-               (struct buffer){ .kind = BUFFER_RESIDUAL,
-                                .micro = (int16_t)micro,
-                                .layer = (int16_t)(b->stage->first_layer + local_layer),
-                                .bytes = residual_bytes(b) });
+    return b->chunk->first_row + row;
 }
 
-static int32_t use_saved(struct builder *b, int32_t micro, int32_t local_layer)
+static int16_t global_layer(const struct builder *b, int32_t row)
 {
-    return use(b, &b->saved[micro * b->stage->layers + local_layer],
-               (struct buffer){ .kind = BUFFER_SAVED,
-                                .micro = (int16_t)micro,
-                                .layer = (int16_t)(b->stage->first_layer + local_layer),
-                                .bytes = b->draft->saved_bytes });
+    return (int16_t)(b->chunk->first_layer + row);
 }
 
-static int32_t use_core(struct builder *b, int32_t micro, int32_t local_layer)
+/* row: a layer's in the chunk; behind the last, the chunk's output. A joined chunk's first input is the output of the chunk before it. */
+static int32_t use_residual(struct builder *b, int32_t micro, int32_t row)
 {
-    return use(b, &b->core[micro * b->stage->layers + local_layer],
-               (struct buffer){ .kind = BUFFER_CORE,
-                                .micro = (int16_t)micro,
-                                .layer = (int16_t)(b->stage->first_layer + local_layer),
-                                .bytes = b->draft->core_bytes });
+    int32_t taken_over = row == 0 && chunk_joined(b->stage, b->c) ? 1 : 0;
+    int32_t at = stage_row(b, row) + b->c - taken_over;
+    return use(b, &b->residual[micro * (b->stage->layers + b->stage->chunks) + at],
+               (struct buffer){ .kind = BUFFER_RESIDUAL, .micro = (int16_t)micro, .layer = global_layer(b, row), .bytes = residual_bytes(b) });
 }
 
-static int32_t use_kept(struct builder *b, int32_t micro, int32_t local_layer)
+static int32_t use_of_layer(struct builder *b, int32_t *index, enum buffer_kind kind, int32_t micro, int32_t row, int64_t bytes)
 {
-    return use(b, &b->kept[micro * b->stage->layers + local_layer],
-               (struct buffer){ .kind = BUFFER_KEPT,
-                                .micro = (int16_t)micro,
-                                .layer = (int16_t)(b->stage->first_layer + local_layer),
-                                .bytes = b->draft->kept_bytes });
+    return use(b, &index[micro * b->stage->layers + stage_row(b, row)],
+               (struct buffer){ .kind = kind, .micro = (int16_t)micro, .layer = global_layer(b, row), .bytes = bytes });
+}
+
+static int32_t use_saved(struct builder *b, int32_t micro, int32_t row)
+{
+    return use_of_layer(b, b->saved, BUFFER_SAVED, micro, row, b->draft->saved_bytes);
+}
+
+static int32_t use_core(struct builder *b, int32_t micro, int32_t row)
+{
+    return use_of_layer(b, b->core, BUFFER_CORE, micro, row, b->draft->core_bytes);
+}
+
+static int32_t use_kept(struct builder *b, int32_t micro, int32_t row)
+{
+    return use_of_layer(b, b->kept, BUFFER_KEPT, micro, row, b->draft->kept_bytes);
 }
 
 /* What the layer's forward pass left is not kept; the next use makes a buffer of its own. */
-static void forget_what_comes_again(struct builder *b, int32_t micro, int32_t local_layer)
+static void forget_what_comes_again(struct builder *b, int32_t micro, int32_t row)
 {
     const struct layout_input *l = &b->draft->input->layout;
-    int32_t i = micro * b->stage->layers + local_layer;
-    bool whole = layer_comes_again(l, local_layer);
+    int32_t i = micro * b->stage->layers + stage_row(b, row);
+    bool whole = layer_comes_again(l, stage_row(b, row));
     if (whole)
         b->saved[i] = NONE;
     if (whole || l->recompute == AGAIN_SELECTIVE)
         b->core[i] = NONE;
 }
 
+/* Chunks that are joined pass one gradient through. */
 static int32_t use_gradient(struct builder *b, int32_t micro)
 {
-    return use(b, &b->gradient[micro],
+    int32_t last = b->c;
+    while (chunk_joined(b->stage, last + 1))
+        last++;
+    return use(b, &b->gradient[micro * b->stage->chunks + last],
                (struct buffer){ .kind = BUFFER_RESIDUAL_GRADIENT, .micro = (int16_t)micro, .layer = NONE, .bytes = residual_bytes(b) });
 }
 
@@ -162,9 +181,10 @@ static void add_step(struct builder *b, enum step_kind kind, struct step step)
     b->step[b->steps++] = step;
 }
 
-static struct step step_of(int32_t micro)
+static struct step step_of(const struct builder *b, int32_t micro)
 {
     struct step step = NOTHING;
+    step.chunk = (uint8_t)b->c;
     step.micro = (int16_t)micro;
     return step;
 }
@@ -178,19 +198,21 @@ static void use_for_embedding(struct builder *b, int32_t micro, struct step *ste
 
 static void forward(struct builder *b, int32_t micro)
 {
-    struct step step = step_of(micro);
-    step.batch = use_batch(b, micro);
-    add_step(b, STEP_FEED, step);
-
-    step = step_of(micro);
-    step.out = use_residual(b, micro, 0);
-    if (b->stage->embeds)
-        use_for_embedding(b, micro, &step);
-    add_step(b, b->stage->embeds ? STEP_EMBED : STEP_RECEIVE_FORWARD, step);
-
-    for (int32_t i = 0; i < b->stage->layers; i++) {
-        step = step_of(micro);
-        step.layer = (int16_t)(b->stage->first_layer + i);
+    struct step step = step_of(b, micro);
+    if (b->c == 0) { /* no chunk runs before the stage's first */
+        step.batch = use_batch(b, micro);
+        add_step(b, STEP_FEED, step);
+    }
+    if (!chunk_joined(b->stage, b->c)) {
+        step = step_of(b, micro);
+        step.out = use_residual(b, micro, 0);
+        if (b->chunk->embeds)
+            use_for_embedding(b, micro, &step);
+        add_step(b, b->chunk->embeds ? STEP_EMBED : STEP_RECEIVE_FORWARD, step);
+    }
+    for (int32_t i = 0; i < b->chunk->layers; i++) {
+        step = step_of(b, micro);
+        step.layer = global_layer(b, i);
         step.batch = use_batch(b, micro);
         step.in = use_residual(b, micro, i);
         step.out = use_residual(b, micro, i + 1);
@@ -200,18 +222,18 @@ static void forward(struct builder *b, int32_t micro)
         add_step(b, STEP_LAYER, step);
         forget_what_comes_again(b, micro, i);
     }
-    if (!b->stage->heads) {
-        step = step_of(micro);
-        step.in = use_residual(b, micro, b->stage->layers);
+    if (!b->chunk->heads && !chunk_joined(b->stage, b->c + 1)) {
+        step = step_of(b, micro);
+        step.in = use_residual(b, micro, b->chunk->layers);
         add_step(b, STEP_SEND_FORWARD, step);
     }
 }
 
 static void head(struct builder *b, int32_t micro, enum step_kind kind)
 {
-    struct step step = step_of(micro);
+    struct step step = step_of(b, micro);
     step.batch = use_batch(b, micro);
-    step.in = use_residual(b, micro, b->stage->layers);
+    step.in = use_residual(b, micro, b->chunk->layers);
     if (kind == STEP_HEAD)
         step.out = use_gradient(b, micro);
     step.work = use_work(b, WORK_HEAD);
@@ -219,19 +241,19 @@ static void head(struct builder *b, int32_t micro, enum step_kind kind)
 }
 
 /* Makes again what the forward pass of the layer did not keep. */
-static void again(struct builder *b, int32_t micro, int32_t local_layer)
+static void again(struct builder *b, int32_t micro, int32_t row)
 {
     const struct layout_input *l = &b->draft->input->layout;
-    struct step step = step_of(micro);
-    bool whole = layer_comes_again(l, local_layer);
+    struct step step = step_of(b, micro);
+    bool whole = layer_comes_again(l, stage_row(b, row));
     if (!whole && l->recompute != AGAIN_SELECTIVE)
         return;
-    step.layer = (int16_t)(b->stage->first_layer + local_layer);
+    step.layer = global_layer(b, row);
     step.batch = use_batch(b, micro);
-    step.saved = use_saved(b, micro, local_layer);
-    step.core = use_core(b, micro, local_layer);
+    step.saved = use_saved(b, micro, row);
+    step.core = use_core(b, micro, row);
     if (whole) {
-        step.in = use_residual(b, micro, local_layer);
+        step.in = use_residual(b, micro, row);
         step.work = use_work(b, WORK_LAYER);
     }
     add_step(b, whole ? STEP_LAYER_AGAIN : STEP_CORE_AGAIN, step);
@@ -239,17 +261,17 @@ static void again(struct builder *b, int32_t micro, int32_t local_layer)
 
 static void backward(struct builder *b, int32_t micro, bool halves)
 {
-    struct step step = step_of(micro);
-    if (b->stage->heads) {
+    struct step step = step_of(b, micro);
+    if (b->chunk->heads) {
         head(b, micro, STEP_HEAD);
-    } else {
+    } else if (!chunk_joined(b->stage, b->c + 1)) {
         step.out = use_gradient(b, micro);
         add_step(b, STEP_RECEIVE_BACKWARD, step);
     }
-    for (int32_t i = b->stage->layers - 1; i >= 0; i--) {
+    for (int32_t i = b->chunk->layers - 1; i >= 0; i--) {
         again(b, micro, i);
-        step = step_of(micro);
-        step.layer = (int16_t)(b->stage->first_layer + i);
+        step = step_of(b, micro);
+        step.layer = global_layer(b, i);
         step.batch = use_batch(b, micro);
         step.in = use_residual(b, micro, i);
         step.out = use_gradient(b, micro);
@@ -260,18 +282,20 @@ static void backward(struct builder *b, int32_t micro, bool halves)
         step.work = use_work(b, WORK_LAYER_BACKWARD);
         add_step(b, halves ? STEP_LAYER_INPUT : STEP_LAYER_BACKWARD, step);
     }
-    step = step_of(micro);
+    if (chunk_joined(b->stage, b->c))
+        return;
+    step = step_of(b, micro);
     step.in = use_gradient(b, micro);
-    if (b->stage->embeds)
+    if (b->chunk->embeds)
         use_for_embedding(b, micro, &step);
-    add_step(b, b->stage->embeds ? STEP_EMBED_BACKWARD : STEP_SEND_BACKWARD, step);
+    add_step(b, b->chunk->embeds ? STEP_EMBED_BACKWARD : STEP_SEND_BACKWARD, step);
 }
 
 static void weights(struct builder *b, int32_t micro)
 {
-    for (int32_t i = b->stage->layers - 1; i >= 0; i--) {
-        struct step step = step_of(micro);
-        step.layer = (int16_t)(b->stage->first_layer + i);
+    for (int32_t i = b->chunk->layers - 1; i >= 0; i--) {
+        struct step step = step_of(b, micro);
+        step.layer = global_layer(b, i);
         step.in = use_residual(b, micro, i);
         step.saved = use_saved(b, micro, i);
         step.core = use_core(b, micro, i);
@@ -322,28 +346,38 @@ static void optimize(struct builder *b)
 
 static void begin_program(struct builder *b, int64_t micro_batches, int64_t steps_most)
 {
-    int64_t residuals = micro_batches * (b->stage->layers + 1);
+    int64_t layers = micro_batches * b->stage->layers, chunks = micro_batches * b->stage->chunks;
     struct blocks *blocks = &b->draft->blocks;
     b->step = blocks_take(blocks, steps_most, sizeof *b->step);
     b->steps_most = (int32_t)steps_most;
     b->steps = 0;
     b->batch = blocks_take(blocks, micro_batches, sizeof *b->batch);
-    b->gradient = blocks_take(blocks, micro_batches, sizeof *b->gradient);
-    b->residual = blocks_take(blocks, residuals, sizeof *b->residual);
-    b->saved = blocks_take(blocks, residuals, sizeof *b->saved);
-    b->core = blocks_take(blocks, residuals, sizeof *b->core);
-    b->kept = blocks_take(blocks, residuals, sizeof *b->kept);
+    b->gradient = blocks_take(blocks, chunks, sizeof *b->gradient);
+    b->residual = blocks_take(blocks, layers + chunks, sizeof *b->residual);
+    b->saved = blocks_take(blocks, layers, sizeof *b->saved);
+    b->core = blocks_take(blocks, layers, sizeof *b->core);
+    b->kept = blocks_take(blocks, layers, sizeof *b->kept);
     for (int64_t i = 0; i < micro_batches; i++)
-        b->batch[i] = b->gradient[i] = NONE;
-    for (int64_t i = 0; i < residuals; i++)
-        b->residual[i] = b->saved[i] = b->core[i] = b->kept[i] = NONE;
+        b->batch[i] = NONE;
+    for (int64_t i = 0; i < chunks; i++)
+        b->gradient[i] = NONE;
+    for (int64_t i = 0; i < layers + chunks; i++)
+        b->residual[i] = NONE;
+    for (int64_t i = 0; i < layers; i++)
+        b->saved[i] = b->core[i] = b->kept[i] = NONE;
     b->work = NONE;
+}
+
+static void begin_cell(struct builder *b, int32_t chunk)
+{
+    b->c = chunk;
+    b->chunk = &b->stage->chunk[chunk];
 }
 
 static void build_training(struct builder *b)
 {
     const struct layout_input *l = &b->draft->input->layout;
-    struct cell *cell = blocks_take(&b->draft->blocks, 3 * l->micro_batches, sizeof *cell);
+    struct cell *cell = blocks_take(&b->draft->blocks, CELLS_A_MICRO_BATCH_MOST * l->micro_batches * l->chunks, sizeof *cell);
     int64_t cells;
     if (l->schedule == ORDER_TABLE) {
         cell = b->draft->table[b->pp].cell;
@@ -351,10 +385,11 @@ static void build_training(struct builder *b)
     } else {
         cells = order_cells(cell, l, b->pp);
     }
-    begin_program(b, l->micro_batches, l->micro_batches * (4LL * b->stage->layers + 5) + 5LL * b->stage->buckets + 2);
+    begin_program(b, l->micro_batches, l->micro_batches * (4LL * b->stage->layers + 5LL * b->stage->chunks) + 5LL * b->stage->buckets + 2);
     for (int32_t i = 0; i < b->stage->buckets; i++)
         add_bucket_step(b, STEP_CLEAR, i);
     for (int64_t i = 0; i < cells; i++) {
+        begin_cell(b, cell[i].chunk);
         if (cell[i].kind == CELL_FORWARD)
             forward(b, cell[i].micro);
         else if (cell[i].kind == CELL_WEIGHT)
@@ -368,9 +403,12 @@ static void build_training(struct builder *b)
 
 static void build_evaluation(struct builder *b)
 {
-    begin_program(b, 1, b->stage->layers + 4LL);
-    forward(b, 0);
-    if (b->stage->heads)
+    begin_program(b, 1, b->stage->layers + 4LL * b->stage->chunks);
+    for (int32_t c = 0; c < b->stage->chunks; c++) {
+        begin_cell(b, c);
+        forward(b, 0);
+    }
+    if (b->chunk->heads)
         head(b, 0, STEP_HEAD_EVALUATE);
     b->stage->evaluate = (struct program){ .step = b->step, .steps = b->steps };
 }
@@ -384,7 +422,7 @@ void schedule_make(struct draft *draft)
         draft->channel[c].slot_bytes = draft->slot_bytes;
     for (int32_t s = 0; s < input->layout.pp; s++) {
         struct stage *stage = &draft->stage[s];
-        int64_t most = 7 + (input->layout.micro_batches + 1) * (6LL * stage->layers + 3) + 2;
+        int64_t most = 7 + (input->layout.micro_batches + 1) * (6LL * stage->layers + 3LL * stage->chunks) + 2;
         struct builder b = { .draft = draft, .stage = stage, .pp = s, .buffers_most = (int32_t)most };
         b.buffer = draft->buffer[s] = blocks_take(&draft->blocks, most, sizeof *b.buffer);
         add_whole_program_buffers(&b);

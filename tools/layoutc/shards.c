@@ -7,29 +7,6 @@
 
 enum { SHARDS_A_LAYER_MOST = 14, SHARDS_OUTSIDE_MOST = 3 };
 
-/* ---- layers of the stages ---- */
-
-static void spread_layers(struct draft *draft)
-{
-    const struct layout_input *l = &draft->input->layout;
-    int64_t pp = l->pp, layers = draft->input->model.layers, extra = layers % pp;
-    for (int64_t s = 0; s < pp; s++)
-        draft->stage[s].layers = l->stage_layers != NULL ? l->stage_layers[s] : (int32_t)(layers / pp);
-    if (l->stage_layers == NULL) {
-        for (int64_t s = pp - 2; s >= 0 && extra > 0; s--, extra--) /* ends at the first; extra < pp, so the last never gets one */
-            draft->stage[s].layers++;
-        ASSERT(extra == 0);
-    }
-    int32_t first = 0;
-    for (int64_t s = 0; s < pp; s++) {
-        draft->stage[s].first_layer = first;
-        first += draft->stage[s].layers;
-        draft->stage[s].embeds = s == 0;
-        draft->stage[s].heads = s == pp - 1;
-    }
-    ASSERT(first == layers);
-}
-
 /* ---- a stage's flat buffer ---- */
 
 struct builder {
@@ -67,7 +44,7 @@ static void put(struct builder *b, struct shard shard)
     ASSERT(shard.local_rows > 0 && shard.local_columns > 0 && shard.copies > 0);
     shard.offset = b->end;
     b->end += shard.local_rows * shard.local_columns;
-    int32_t row = shard.layer == NONE ? 0 : shard.layer - b->draft->stage[b->pp].first_layer;
+    int32_t row = shard.layer == NONE ? 0 : layer_row(&b->draft->stage[b->pp], shard.layer);
     b->draft->parameter_offset[b->pp][row * PARAMETER_KINDS + shard.parameter] = shard.offset;
     if (!copy)
         b->draft->parameters += shard.rows * shard.columns;
@@ -228,8 +205,9 @@ static void make_stage(struct draft *draft, int32_t pp)
         draft->parameter_offset[pp][i] = NONE;
     if (stage->embeds)
         put_embedding(&b);
-    for (int32_t i = 0; i < stage->layers; i++)
-        put_layer(&b, stage->first_layer + i);
+    for (int32_t c = 0; c < stage->chunks; c++)
+        for (int32_t i = 0; i < stage->chunk[c].layers; i++)
+            put_layer(&b, stage->chunk[c].first_layer + i);
     if (stage->heads)
         put_head(&b);
     ASSERT(b.shards <= shards_most && b.buckets <= stage->layers + 2);
@@ -247,10 +225,8 @@ static void make_stage(struct draft *draft, int32_t pp)
 void shards_make(struct draft *draft)
 {
     int32_t pp = (int32_t)draft->input->layout.pp;
-    draft->stage = blocks_take(&draft->blocks, pp, sizeof *draft->stage);
     draft->buffer = blocks_take(&draft->blocks, pp, sizeof *draft->buffer);
     draft->parameter_offset = blocks_take(&draft->blocks, pp, sizeof *draft->parameter_offset);
-    spread_layers(draft);
     for (int32_t s = 0; s < pp; s++)
         make_stage(draft, s);
 }

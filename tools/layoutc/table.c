@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a micro-batch has come on the stage being read. */
+#include "tools/layoutc/chunks.h"
+
+/* How far a micro-batch has come in a chunk of the stage being read. */
 enum done { NOTHING_DONE, FORWARD_DONE, INPUT_DONE, ALL_DONE };
 
 struct reader {
     const char *path;
     int line;
     int32_t stage, micro_batches;
-    int32_t backward, weight; /* micro-batches that are next in these orders */
-    enum done *done;          /* [micro_batches] */
+    const struct layout_input *layout;
+    int32_t backward[CHUNKS_MOST], weight[CHUNKS_MOST]; /* micro-batches that are next in these orders */
+    enum done *done;                                    /* [chunks][micro_batches] */
 };
 
 static enum status wrong(const struct reader *r, const char *cell, const char *what)
@@ -26,7 +29,7 @@ static enum status wrong(const struct reader *r, const char *cell, const char *w
 /* Whether the cell may stand where it stands, and what is done behind it. */
 static enum status take(struct reader *r, const char *text, const struct cell *cell)
 {
-    enum done *done = &r->done[cell->micro];
+    enum done *done = &r->done[cell->chunk * r->micro_batches + cell->micro];
     switch (cell->kind) {
     case CELL_FORWARD:
         if (*done != NOTHING_DONE)
@@ -37,7 +40,7 @@ static enum status take(struct reader *r, const char *text, const struct cell *c
     case CELL_INPUT:
         if (*done != FORWARD_DONE)
             return wrong(r, text, *done == NOTHING_DONE ? "its forward pass comes first" : "its backward pass stands there before");
-        if (cell->micro != r->backward++)
+        if (cell->micro != r->backward[cell->chunk]++)
             return wrong(r, text, "backward passes follow the micro-batches' order 0, 1, 2, so that no schedule changes a bit");
         *done = cell->kind == CELL_INPUT ? INPUT_DONE : ALL_DONE;
         if (cell->kind == CELL_INPUT)
@@ -48,8 +51,10 @@ static enum status take(struct reader *r, const char *text, const struct cell *c
             return wrong(r, text, "I of this micro-batch comes first, once");
         *done = ALL_DONE;
         break;
+    case CELL_KINDS:
+        break;
     }
-    return cell->micro == r->weight++ ? OK : wrong(r, text, "gradients of weights (B, W) follow the micro-batches' order 0, 1, 2");
+    return cell->micro == r->weight[cell->chunk]++ ? OK : wrong(r, text, "gradients of weights (B, W) follow the micro-batches' order 0, 1, 2");
 }
 
 static enum status read_cell(struct reader *r, const char *text, struct cell *cell)
@@ -57,11 +62,15 @@ static enum status read_cell(struct reader *r, const char *text, struct cell *ce
     static const char letters[] = "FBIW";
     char *end;
     const char *at = text;
+    int32_t chunk = 0;
     if (isdigit((unsigned char)*at)) {
-        long stage = strtol(at, &end, 10);
-        if (stage != r->stage)
+        long virtual_stage = strtol(at, &end, 10);
+        if (virtual_stage >= r->layout->pp * r->layout->chunks || chunk_at(r->layout, virtual_stage).pp != r->stage)
             return wrong(r, text, "it is of another stage than its line");
+        chunk = chunk_at(r->layout, virtual_stage).chunk;
         at = end;
+    } else if (r->layout->chunks > 1) {
+        return wrong(r, text, "with LAYOUT_CHUNKS a cell begins with its virtual stage, from 0 to LAYOUT_PP x LAYOUT_CHUNKS - 1");
     }
     const char *letter = *at == '\0' ? NULL : strchr(letters, *at);
     if (letter == NULL || !isdigit((unsigned char)at[1]))
@@ -69,7 +78,7 @@ static enum status read_cell(struct reader *r, const char *text, struct cell *ce
     long micro = strtol(at + 1, &end, 10);
     if (*end != '\0' || micro >= r->micro_batches)
         return wrong(r, text, "the layout has no such micro-batch (LAYOUT_MICRO_BATCHES, make MICRO=)");
-    *cell = (struct cell){ (enum cell_kind)(letter - letters), (int32_t)micro };
+    *cell = (struct cell){ (enum cell_kind)(letter - letters), chunk, (int32_t)micro };
     return take(r, text, cell);
 }
 
@@ -86,26 +95,32 @@ static char *trimmed(char *text)
 static enum status read_line(struct draft *draft, struct reader *r, char *line)
 {
     struct stage_table *table = &draft->table[r->stage];
-    table->cell = blocks_take(&draft->blocks, 3LL * r->micro_batches, sizeof *table->cell);
-    memset(r->done, 0, (size_t)r->micro_batches * sizeof *r->done);
-    r->backward = r->weight = 0;
+    table->cell = blocks_take(&draft->blocks, CELLS_A_MICRO_BATCH_MOST * r->layout->chunks * r->micro_batches, sizeof *table->cell);
+    memset(r->done, 0, (size_t)(r->layout->chunks * r->micro_batches) * sizeof *r->done);
+    memset(r->backward, 0, sizeof r->backward);
+    memset(r->weight, 0, sizeof r->weight);
     for (char *next = line; next != NULL;) {
         char *text = trimmed(strsep(&next, ","));
         if (*text != '\0')
             TRY(read_cell(r, text, &table->cell[table->cells++]));
     }
-    for (int32_t m = 0; m < r->micro_batches; m++)
-        if (r->done[m] != ALL_DONE)
-            return fail(E_USAGE, "%s:%d: stage %d does not finish micro-batch %d: it needs F%d and B%d, or F%d, I%d and W%d", r->path, r->line,
-                        (int)r->stage, (int)m, (int)m, (int)m, (int)m, (int)m, (int)m);
+    for (int32_t i = 0; i < r->layout->chunks * r->micro_batches; i++) {
+        int32_t m = i % r->micro_batches, c = i / r->micro_batches;
+        char chunk[24] = "";
+        if (r->layout->chunks > 1)
+            snprintf(chunk, sizeof chunk, ", chunk %d", (int)c);
+        if (r->done[i] != ALL_DONE)
+            return fail(E_USAGE, "%s:%d: stage %d%s does not finish micro-batch %d: it needs F%d and B%d, or F%d, I%d and W%d", r->path, r->line,
+                        (int)r->stage, chunk, (int)m, (int)m, (int)m, (int)m, (int)m, (int)m);
+    }
     return OK;
 }
 
 static enum status read_file(struct draft *draft, FILE *file)
 {
     const struct layout_input *l = &draft->input->layout;
-    struct reader r = { .path = l->schedule_file, .micro_batches = (int32_t)l->micro_batches };
-    r.done = blocks_take(&draft->blocks, l->micro_batches, sizeof *r.done);
+    struct reader r = { .path = l->schedule_file, .layout = l, .micro_batches = (int32_t)l->micro_batches };
+    r.done = blocks_take(&draft->blocks, l->chunks * l->micro_batches, sizeof *r.done);
     draft->table = blocks_take(&draft->blocks, l->pp, sizeof *draft->table);
     char *line = NULL;
     size_t room = 0;

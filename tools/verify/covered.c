@@ -137,7 +137,7 @@ static enum status check_shard(const struct tables *t, const struct facts *f, in
     if (s->counts == second_copy)
         return fail(E_SOFTWARE, "covered: stage %d: %s %s", stage, name,
                     second_copy ? "counts twice in the norm" : "does not count in the norm");
-    int32_t row = layer == NONE ? 0 : layer - t->stage[stage].first_layer;
+    int32_t row = layer == NONE ? 0 : layer_row(&t->stage[stage], layer);
     if (t->parameter_offset[stage][row * PARAMETER_KINDS + e->parameter] != s->offset)
         return fail(E_SOFTWARE, "covered: stage %d: %s lies at %" PRId64 ", parameter_offset says %" PRId64, stage, name, s->offset,
                     t->parameter_offset[stage][row * PARAMETER_KINDS + e->parameter]);
@@ -199,6 +199,15 @@ static bool present(const struct facts *f, const struct expected *e)
     return e->when == ALWAYS || (e->when == WITH_BIAS && f->qkv_bias) || (e->when == WITH_QK_NORM && f->qk_norm);
 }
 
+static enum status walk_layer(struct walk *w, int32_t layer)
+{
+    TRY(begin_bucket(w));
+    for (int i = 0; i < ELEMENTS_OF(layer_parameters); i++)
+        if (present(w->f, &layer_parameters[i]))
+            TRY(next_shard(w, &layer_parameters[i], layer, false));
+    return end_bucket(w);
+}
+
 static enum status walk_stage(struct walk *w)
 {
     const struct stage *stage = &w->t->stage[w->stage];
@@ -208,13 +217,9 @@ static enum status walk_stage(struct walk *w)
         TRY(next_shard(w, &embedding, NONE, false));
         TRY(end_bucket(w));
     }
-    for (int32_t layer = stage->first_layer; layer < stage->first_layer + stage->layers; layer++) {
-        TRY(begin_bucket(w));
-        for (int i = 0; i < ELEMENTS_OF(layer_parameters); i++)
-            if (present(f, &layer_parameters[i]))
-                TRY(next_shard(w, &layer_parameters[i], layer, false));
-        TRY(end_bucket(w));
-    }
+    for (int32_t c = 0; c < stage->chunks; c++)
+        for (int32_t i = 0; i < stage->chunk[c].layers; i++)
+            TRY(walk_layer(w, stage->chunk[c].first_layer + i));
     if (stage->heads) {
         TRY(begin_bucket(w));
         TRY(next_shard(w, &final_norm, NONE, false));

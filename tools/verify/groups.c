@@ -3,10 +3,16 @@
 
 static const char *const kind_names[GROUP_KINDS] = { "world", "TP", "DP", "tied", "KV copies" };
 
-/* Whether two ranks belong into one group of that kind. */
-static bool together(const struct facts *f, const struct rank_row *a, const struct rank_row *b, enum group_kind kind)
+/* The embedding or the head, not both. */
+static bool holds_one_end(const struct stage *stage)
 {
-    bool ends = (a->pp == 0 || a->pp == f->pp - 1) && (b->pp == 0 || b->pp == f->pp - 1);
+    return stage->embeds != stage->heads;
+}
+
+/* Whether two ranks belong into one group of that kind. */
+static bool together(const struct tables *t, const struct facts *f, const struct rank_row *a, const struct rank_row *b, enum group_kind kind)
+{
+    bool ends = holds_one_end(&t->stage[a->pp]) && holds_one_end(&t->stage[b->pp]);
     switch (kind) {
     case GROUP_WORLD:
         return true;
@@ -44,10 +50,10 @@ static int64_t size_of(const struct facts *f, enum group_kind kind)
 }
 
 /* Whether a rank needs a group of that kind at all. */
-static bool needed(const struct facts *f, const struct rank_row *row, enum group_kind kind)
+static bool needed(const struct tables *t, const struct facts *f, const struct rank_row *row, enum group_kind kind)
 {
     if (kind == GROUP_TIED)
-        return f->tied && f->pp > 1 && (row->pp == 0 || row->pp == f->pp - 1);
+        return f->tied && holds_one_end(&t->stage[row->pp]);
     return kind != GROUP_KV_COPIES || f->kv_copies > 1;
 }
 
@@ -55,7 +61,7 @@ static bool needed(const struct facts *f, const struct rank_row *row, enum group
 static enum status check(const struct tables *t, const struct facts *f, int64_t rank, enum group_kind kind)
 {
     const struct rank_row *row = &t->rank[rank];
-    if ((row->group[kind] != NONE) != needed(f, row, kind))
+    if ((row->group[kind] != NONE) != needed(t, f, row, kind))
         return fail(E_SOFTWARE, "groups: rank %lld %s a %s group", (long long)rank, row->group[kind] == NONE ? "lacks" : "has no use for",
                     kind_names[kind]);
     if (row->group[kind] == NONE)
@@ -64,7 +70,7 @@ static enum status check(const struct tables *t, const struct facts *f, int64_t 
     if (group->size != size_of(f, kind))
         return fail(E_SOFTWARE, "groups: %s group %d has %d members, not %lld", kind_names[kind], (int)group->id, (int)group->size,
                     (long long)size_of(f, kind));
-    if (!together(f, row, &t->rank[group->members[0]], kind) || t->rank[group->members[0]].group[kind] != group->id)
+    if (!together(t, f, row, &t->rank[group->members[0]], kind) || t->rank[group->members[0]].group[kind] != group->id)
         return fail(E_SOFTWARE, "groups: rank %lld does not belong into %s group %d", (long long)rank, kind_names[kind], (int)group->id);
     if (group->members[0] != rank)
         return OK;

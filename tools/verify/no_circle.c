@@ -74,7 +74,7 @@ static bool take(struct play *p, int32_t rank, const struct event *event)
         }
         return true;
     }
-    const struct comm_channel *channel = &p->t->channel[row->channel[event->direction]];
+    const struct comm_channel *channel = &p->t->channel[row->channel[event->chunk][event->direction]];
     bool send = event->kind == EVENT_SEND;
     if (send ? p->filled[channel->id] == channel->slots : p->filled[channel->id] == 0)
         return false;
@@ -98,7 +98,7 @@ static int32_t waits_for(struct play *p, int32_t rank)
         return NONE;
     const struct rank_row *row = &p->t->rank[rank];
     if (event.kind != EVENT_COLLECTIVE) {
-        const struct comm_channel *channel = &p->t->channel[row->channel[event.direction]];
+        const struct comm_channel *channel = &p->t->channel[row->channel[event.chunk][event.direction]];
         return event.kind == EVENT_SEND ? channel->to : channel->from;
     }
     const struct comm_group *group = &p->t->group[row->group[event.group]];

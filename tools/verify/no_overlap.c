@@ -202,13 +202,19 @@ static enum status check_work(const struct tables *t, const struct facts *f, enu
 
 /* ---- sizes ---- */
 
-static int64_t slots_bytes(const struct facts *f, int s, int64_t message)
+/* Each chunk has a message coming in on either side where another stage is. */
+static int64_t slots_bytes(const struct stage *stage, int64_t message)
 {
-    return ((s > 0) + (s < f->pp - 1)) * message;
+    int64_t incoming = 0;
+    for (int32_t c = 0; c < stage->chunks; c++) {
+        incoming += !stage->chunk[c].embeds && !chunk_joined(stage, c);
+        incoming += !stage->chunk[c].heads && !chunk_joined(stage, c + 1);
+    }
+    return incoming * message;
 }
 
 /* The least that a buffer of that kind must have; saved and work are checked by their fields. */
-static int64_t least_bytes(const struct facts *f, const struct stage *stage, int s, enum buffer_kind kind)
+static int64_t least_bytes(const struct facts *f, const struct stage *stage, enum buffer_kind kind)
 {
     int64_t residual = f->residual_rows * f->hidden * f->real_bytes;
     switch (kind) {
@@ -224,7 +230,7 @@ static int64_t least_bytes(const struct facts *f, const struct stage *stage, int
     case BUFFER_ROPE:
         return f->sequence_tokens * f->head_dim * F32;
     case BUFFER_SLOTS:
-        return slots_bytes(f, s, residual);
+        return slots_bytes(stage, residual);
     case BUFFER_BATCH:
         return BATCH_FIELDS * f->tokens * F32;
     case BUFFER_RESIDUAL:
@@ -240,13 +246,13 @@ static enum status check_sizes(const struct facts *f, const struct stage *stage,
     int64_t count[BUFFER_KINDS] = { 0 };
     for (int32_t i = 0; i < stage->buffers; i++) {
         const struct buffer *b = &stage->buffer[i];
-        int64_t least = least_bytes(f, stage, s, b->kind);
+        int64_t least = least_bytes(f, stage, b->kind);
         count[b->kind]++;
         if (b->bytes < least)
             return fail(E_SOFTWARE, "no_overlap: stage %d: buffer %d has %" PRId64 " bytes, it needs %" PRId64, s, (int)i, b->bytes, least);
     }
     for (int kind = 0; kind < BUFFER_STAGING; kind++)
-        if (count[kind] != (least_bytes(f, stage, s, (enum buffer_kind)kind) > 0))
+        if (count[kind] != (least_bytes(f, stage, (enum buffer_kind)kind) > 0))
             return fail(E_SOFTWARE, "no_overlap: stage %d has %d buffers of kind %d", s, (int)count[kind], kind);
     return OK;
 }
@@ -273,11 +279,12 @@ static enum status check_slots(const struct tables *t, int64_t rank)
 {
     const struct rank_row *row = &t->rank[rank];
     const struct stage *stage = &t->stage[row->pp];
-    const struct comm_channel *in[2];
+    const struct comm_channel *in[2 * CHUNKS_MOST];
     int count = 0;
-    for (int d = 0; d < CHANNEL_DIRECTIONS; d++)
-        if ((d == CHANNEL_FORWARD_IN || d == CHANNEL_BACKWARD_IN) && row->channel[d] != NONE)
-            in[count++] = &t->channel[row->channel[d]];
+    for (int32_t c = 0; c < stage->chunks; c++)
+        for (int d = 0; d < CHANNEL_DIRECTIONS; d++)
+            if ((d == CHANNEL_FORWARD_IN || d == CHANNEL_BACKWARD_IN) && row->channel[c][d] != NONE)
+                in[count++] = &t->channel[row->channel[c][d]];
     const struct buffer *slots = NULL;
     for (int32_t i = 0; i < stage->buffers && slots == NULL; i++)
         if (stage->buffer[i].kind == BUFFER_SLOTS)
@@ -287,9 +294,10 @@ static enum status check_slots(const struct tables *t, int64_t rank)
         if (slots == NULL || begin % FIELD_ALIGN_BYTES != 0 || begin < slots->offset_bytes || end > slots->offset_bytes + slots->bytes)
             return fail(E_SOFTWARE, "no_overlap: channel %d: its slots lie at %" PRId64 " to %" PRId64 ", outside rank %lld's slots",
                         (int)in[c]->id, begin, end, (long long)rank);
-        if (c > 0 && begin < in[0]->slots_offset_bytes + in[0]->slots * in[0]->slot_bytes && in[0]->slots_offset_bytes < end)
-            return fail(E_SOFTWARE, "no_overlap: the slots of channels %d and %d lie over each other on rank %lld", (int)in[0]->id,
-                        (int)in[c]->id, (long long)rank);
+        for (int other = 0; other < c; other++)
+            if (begin < in[other]->slots_offset_bytes + in[other]->slots * in[other]->slot_bytes && in[other]->slots_offset_bytes < end)
+                return fail(E_SOFTWARE, "no_overlap: the slots of channels %d and %d lie over each other on rank %lld", (int)in[other]->id,
+                            (int)in[c]->id, (long long)rank);
     }
     return OK;
 }

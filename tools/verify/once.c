@@ -17,113 +17,179 @@ static enum status wrong(struct at at, const struct step *step, const char *what
 
 /* ---- micro-batches ---- */
 
-/* How far a micro-batch has come on a stage. Forward: fed, entered, then layers done. Backward the same way back. */
+/* How far a micro-batch has come in a chunk. Forward: entered, then layers done. Backward the same way back. */
 struct progress {
-    bool fed, entered, left, begun_back, out;
+    bool entered, left, begun_back, out;
     int32_t forward, backward, weight; /* layers done; weight: those whose matrices have their gradients */
-    bool halves;               /* some layer has had the inputs' half of its backward pass */
-    bool again;                /* the layer whose backward pass is next was made again */
+    bool halves;                       /* some layer has had the inputs' half of its backward pass */
+    bool again;                        /* the layer whose backward pass is next was made again */
 };
 
-static enum status advance(const struct stage *stage, struct progress *m, const struct step *step, struct at at, bool evaluate)
+/* All micro-batches of a stage, and which of them came last to each gradient: all schedules add in the order of micro-batches, and so give the
+ * same bits. */
+struct passes {
+    const struct stage *stage;
+    bool evaluate;
+    int64_t micro_batches;
+    bool *fed;                 /* [micro_batches] */
+    struct progress *progress; /* [chunks][micro_batches] */
+    int32_t *input, *weight;   /* [layers + 2]: of a layer's norms, of its matrices; behind them of the embedding, of the head; -1 none yet */
+};
+
+static struct progress *progress_of(const struct passes *p, int32_t chunk, int32_t micro)
 {
-    int32_t local = step->layer == NONE ? 0 : step->layer - stage->first_layer;
-    bool all_forward = m->forward == stage->layers;
+    return &p->progress[chunk * p->micro_batches + micro];
+}
+
+/* A chunk that is joined begins where the one before it has ended, and that one's way back where this one's has. */
+static bool is_in(const struct passes *p, const struct step *step)
+{
+    if (!chunk_joined(p->stage, step->chunk))
+        return progress_of(p, step->chunk, step->micro)->entered;
+    return progress_of(p, step->chunk - 1, step->micro)->forward == p->stage->chunk[step->chunk - 1].layers;
+}
+
+static bool is_on_its_way_back(const struct passes *p, const struct step *step)
+{
+    if (!chunk_joined(p->stage, step->chunk + 1))
+        return progress_of(p, step->chunk, step->micro)->begun_back;
+    return progress_of(p, step->chunk + 1, step->micro)->backward == p->stage->chunk[step->chunk + 1].layers;
+}
+
+static enum status in_order(int32_t *last, const struct step *step, struct at at)
+{
+    if (step->micro <= *last)
+        return wrong(at, step, "gradients are added in the order of micro-batches");
+    *last = step->micro;
+    return OK;
+}
+
+static enum status advance_backward(const struct passes *p, struct progress *m, const struct step *step, struct at at)
+{
+    const struct chunk *chunk = &p->stage->chunk[step->chunk];
+    int32_t local = step->layer - chunk->first_layer, row = chunk->first_row + local;
+    if (step->kind == STEP_LAYER_WEIGHT) {
+        if (m->weight >= m->backward || chunk->layers - 1 - m->weight != local)
+            return wrong(at, step, "its inputs' half is not done, or its weights' half was");
+        m->weight++;
+        return in_order(&p->weight[row], step, at);
+    }
+    if (!is_on_its_way_back(p, step) || chunk->layers - 1 - m->backward != local)
+        return wrong(at, step, "another layer's backward pass is next for this micro-batch");
+    if (m->backward > 0 && m->halves != (step->kind == STEP_LAYER_INPUT))
+        return wrong(at, step, "the micro-batch's other layers have theirs another way, in halves or whole");
+    m->halves = step->kind == STEP_LAYER_INPUT;
+    m->weight += !m->halves;
+    m->backward++;
+    m->again = false;
+    TRY(in_order(&p->input[row], step, at));
+    return m->halves ? OK : in_order(&p->weight[row], step, at);
+}
+
+static enum status advance(const struct passes *p, const struct step *step, struct at at)
+{
+    const struct chunk *chunk = &p->stage->chunk[step->chunk];
+    struct progress *m = progress_of(p, step->chunk, step->micro);
+    bool joined = chunk_joined(p->stage, step->chunk), next_joined = chunk_joined(p->stage, step->chunk + 1);
+    bool all_forward = m->forward == chunk->layers;
+    int32_t local = step->layer == NONE ? 0 : step->layer - chunk->first_layer;
     switch ((enum step_kind)step->kind) {
     case STEP_FEED:
-        if (m->fed)
+        if (p->fed[step->micro])
             return wrong(at, step, "the micro-batch was fed before");
-        m->fed = true;
+        p->fed[step->micro] = true;
         return OK;
     case STEP_EMBED:
     case STEP_RECEIVE_FORWARD:
-        if (!m->fed || m->entered || (step->kind == STEP_EMBED) != stage->embeds)
+        if (!p->fed[step->micro] || m->entered || joined || (step->kind == STEP_EMBED) != chunk->embeds)
             return wrong(at, step, "the micro-batch is not fed, is in already, or enters another way");
         m->entered = true;
         return OK;
     case STEP_LAYER:
-        if (!m->entered || m->forward != local)
+        if (!is_in(p, step) || m->forward != local)
             return wrong(at, step, "another layer is next for this micro-batch");
         m->forward++;
         return OK;
     case STEP_SEND_FORWARD:
-        if (!all_forward || m->left || stage->heads)
+        if (!all_forward || m->left || chunk->heads || next_joined)
             return wrong(at, step, "the micro-batch is not through, or has left");
         m->left = true;
         return OK;
     case STEP_HEAD_EVALUATE:
-        if (!evaluate || !all_forward || m->left || !stage->heads)
+        if (!p->evaluate || !all_forward || m->left || !chunk->heads)
             return wrong(at, step, "the micro-batch is not through, or was there before");
         m->left = true;
         return OK;
     case STEP_HEAD:
     case STEP_RECEIVE_BACKWARD:
-        if (evaluate || m->begun_back || (step->kind == STEP_HEAD) != stage->heads || !all_forward || (!stage->heads && !m->left))
+        if (p->evaluate || m->begun_back || next_joined || (step->kind == STEP_HEAD) != chunk->heads || !all_forward || (!chunk->heads && !m->left))
             return wrong(at, step, "the micro-batch is not through, or is on its way back already");
         m->left = m->begun_back = true;
-        return OK;
+        return chunk->heads ? in_order(&p->input[p->stage->layers + 1], step, at) : OK;
     case STEP_LAYER_AGAIN:
     case STEP_CORE_AGAIN:
-        if (!m->begun_back || stage->layers - 1 - m->backward != local || m->again)
+        if (!is_on_its_way_back(p, step) || chunk->layers - 1 - m->backward != local || m->again)
             return wrong(at, step, "it is made again twice, or for a backward pass that is not next");
         m->again = true;
         return OK;
     case STEP_LAYER_WEIGHT:
-        if (m->weight >= m->backward || stage->layers - 1 - m->weight != local)
-            return wrong(at, step, "its inputs' half is not done, or its weights' half was");
-        m->weight++;
-        return OK;
     case STEP_LAYER_INPUT:
     case STEP_LAYER_BACKWARD:
-        if (!m->begun_back || stage->layers - 1 - m->backward != local)
-            return wrong(at, step, "another layer's backward pass is next for this micro-batch");
-        if (m->backward > 0 && m->halves != (step->kind == STEP_LAYER_INPUT))
-            return wrong(at, step, "the micro-batch's other layers have theirs another way, in halves or whole");
-        m->halves = step->kind == STEP_LAYER_INPUT;
-        m->weight += !m->halves;
-        m->backward++;
-        m->again = false;
-        return OK;
+        return advance_backward(p, m, step, at);
     case STEP_EMBED_BACKWARD:
     case STEP_SEND_BACKWARD:
-        if (m->backward != stage->layers || m->out || (step->kind == STEP_EMBED_BACKWARD) != stage->embeds)
+        if (m->backward != chunk->layers || m->out || joined || (step->kind == STEP_EMBED_BACKWARD) != chunk->embeds)
             return wrong(at, step, "the micro-batch's backward pass is not done, or was done before");
         m->out = true;
-        return OK;
+        return chunk->embeds ? in_order(&p->input[p->stage->layers], step, at) : OK;
     default:
         return wrong(at, step, "has no micro-batch");
     }
 }
 
-static enum status check_micro_batches(const struct stage *stage, int s, const struct program *program, int64_t micro_batches,
-                                       bool evaluate)
+static bool finished(const struct passes *p, int32_t c, int64_t micro)
 {
-    struct progress *progress = calloc((size_t)micro_batches, sizeof *progress);
-    if (progress == NULL)
-        return fail(E_AGAIN, "no memory for %lld micro-batches", (long long)micro_batches);
-    enum status status = OK;
-    int32_t back = NONE, weight = NONE; /* gradients are added in the order of micro-batches: every schedule gives the same bits */
-    for (int32_t i = 0; i < program->steps && status == OK; i++) {
-        const struct step *step = &program->step[i];
-        if (step->kind > STEP_EMBED_BACKWARD)
-            continue;
-        status = advance(stage, &progress[step->micro], step, (struct at){ s, i }, evaluate);
-        if (status == OK && (step->kind == STEP_HEAD || step->kind == STEP_RECEIVE_BACKWARD)) {
-            if (step->micro <= back)
-                status = wrong((struct at){ s, i }, step, "backward passes follow the micro-batches' order");
-            back = step->micro;
-        }
-        if (status == OK && step->kind == STEP_LAYER_WEIGHT) {
-            if (step->micro < weight)
-                status = wrong((struct at){ s, i }, step, "weights' halves follow the micro-batches' order");
-            weight = step->micro;
-        }
-    }
-    for (int64_t m = 0; m < micro_batches && status == OK; m++)
-        if (evaluate ? !progress[m].left : !progress[m].out || progress[m].weight < stage->layers)
-            status = fail(E_SOFTWARE, "once: stage %d: micro-batch %lld is not finished at the end of %s", s, (long long)m,
-                          evaluate ? "evaluation" : "training");
-    free(progress);
+    const struct progress *m = progress_of(p, c, (int32_t)micro);
+    int32_t layers = p->stage->chunk[c].layers;
+    if (p->evaluate)
+        return m->forward == layers && (m->left || chunk_joined(p->stage, c + 1));
+    return m->backward == layers && m->weight == layers && (m->out || chunk_joined(p->stage, c));
+}
+
+static enum status play_passes(const struct passes *p, int s, const struct program *program)
+{
+    for (int32_t i = 0; i < p->stage->layers + 2; i++)
+        p->input[i] = p->weight[i] = -1;
+    for (int32_t i = 0; i < program->steps; i++)
+        if (program->step[i].kind <= STEP_EMBED_BACKWARD)
+            TRY(advance(p, &program->step[i], (struct at){ s, i }));
+    for (int32_t c = 0; c < p->stage->chunks; c++)
+        for (int64_t m = 0; m < p->micro_batches; m++)
+            if (!finished(p, c, m))
+                return fail(E_SOFTWARE, "once: stage %d, chunk %d: micro-batch %lld is not finished at the end of %s", s, (int)c, (long long)m,
+                            p->evaluate ? "evaluation" : "training");
+    return OK;
+}
+
+static enum status check_micro_batches(const struct stage *stage, int s, const struct program *program, int64_t micro_batches, bool evaluate)
+{
+    size_t rows = (size_t)stage->layers + 2;
+    struct passes p = {
+        .stage = stage,
+        .evaluate = evaluate,
+        .micro_batches = micro_batches,
+        .fed = calloc((size_t)micro_batches, sizeof *p.fed),
+        .progress = calloc((size_t)(stage->chunks * micro_batches), sizeof *p.progress),
+        .input = calloc(rows, sizeof *p.input),
+        .weight = calloc(rows, sizeof *p.weight),
+    };
+    enum status status = p.fed == NULL || p.progress == NULL || p.input == NULL || p.weight == NULL
+                             ? fail(E_AGAIN, "no memory for %lld micro-batches", (long long)micro_batches)
+                             : play_passes(&p, s, program);
+    free(p.fed);
+    free(p.progress);
+    free(p.input);
+    free(p.weight);
     return status;
 }
 
@@ -179,7 +245,7 @@ static int32_t bucket_of(const struct stage *stage, const struct step *step)
         return 0;
     if (step->kind == STEP_HEAD)
         return stage->buckets - 1;
-    return step->layer - stage->first_layer + stage->embeds;
+    return layer_row(stage, step->layer) + stage->embeds;
 }
 
 static enum status one_bucket(const struct buckets *b, struct at at, const struct step *step)

@@ -7,9 +7,11 @@ static bool collective(struct event *event, int32_t i, enum group_kind group, in
     return i == 0;
 }
 
-static bool message(const struct facts *f, struct event *event, int32_t i, enum event_kind kind, enum direction direction, int32_t micro)
+static bool message(const struct facts *f, struct event *event, int32_t i, enum event_kind kind, enum direction direction,
+                    const struct step *step)
 {
-    *event = (struct event){ .kind = kind, .direction = direction, .elements = f->residual_rows * f->hidden * f->real_bytes, .micro = micro };
+    *event = (struct event){ .kind = kind, .direction = direction, .elements = f->residual_rows * f->hidden * f->real_bytes, .chunk = step->chunk,
+                              .micro = step->micro };
     return i == 0;
 }
 
@@ -44,17 +46,17 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
     case STEP_HEAD_EVALUATE:
         return collective(event, i, GROUP_TP, f->logit_rows);
     case STEP_SEND_FORWARD:
-        return message(f, event, i, EVENT_SEND, CHANNEL_FORWARD_OUT, step->micro);
+        return message(f, event, i, EVENT_SEND, CHANNEL_FORWARD_OUT, step);
     case STEP_SEND_BACKWARD:
-        return message(f, event, i, EVENT_SEND, CHANNEL_BACKWARD_OUT, step->micro);
+        return message(f, event, i, EVENT_SEND, CHANNEL_BACKWARD_OUT, step);
     case STEP_RECEIVE_FORWARD:
-        return message(f, event, i, EVENT_RECEIVE, CHANNEL_FORWARD_IN, step->micro);
+        return message(f, event, i, EVENT_RECEIVE, CHANNEL_FORWARD_IN, step);
     case STEP_RECEIVE_BACKWARD:
-        return message(f, event, i, EVENT_RECEIVE, CHANNEL_BACKWARD_IN, step->micro);
+        return message(f, event, i, EVENT_RECEIVE, CHANNEL_BACKWARD_IN, step);
     case STEP_COPIES:
         return copies(stage, bucket, i, event);
     case STEP_TIED:
-        return f->pp > 1 && collective(event, i, GROUP_TIED, f->vocabulary_local * f->hidden);
+        return stage->embeds != stage->heads && collective(event, i, GROUP_TIED, f->vocabulary_local * f->hidden);
     case STEP_REDUCE:
     case STEP_GATHER:
         return collective(event, i, GROUP_DP, bucket->elements / f->dp);

@@ -12,7 +12,7 @@ struct event {
     enum group_kind group;    /* collectives */
     enum direction direction; /* messages */
     int64_t elements;         /* of one collective; bytes of a message */
-    int32_t micro;            /* NONE outside micro-batches */
+    int32_t chunk, micro;     /* of messages; micro: NONE outside micro-batches */
 };
 
 /* Event number i of a step, counted from 0. Returns false where the step has no such event. */

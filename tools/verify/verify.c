@@ -44,3 +44,28 @@ const char *step_name(const struct step *step)
     };
     return step->kind < STEP_KINDS ? names[step->kind] : "unknown step";
 }
+
+static int32_t end_of(const struct chunk *chunk)
+{
+    return chunk->first_layer + chunk->layers;
+}
+
+struct neighbour chunk_behind(const struct tables *tables, const struct facts *facts, int32_t pp, int32_t chunk)
+{
+    int32_t end = end_of(&tables->stage[pp].chunk[chunk]);
+    for (int32_t s = 0; s < facts->pp; s++)
+        for (int32_t c = 0; c < tables->stage[s].chunks; c++)
+            if (tables->stage[s].chunk[c].first_layer == end)
+                return (struct neighbour){ s, c };
+    return (struct neighbour){ NONE, NONE };
+}
+
+struct neighbour chunk_before(const struct tables *tables, const struct facts *facts, int32_t pp, int32_t chunk)
+{
+    int32_t first = tables->stage[pp].chunk[chunk].first_layer;
+    for (int32_t s = 0; s < facts->pp; s++)
+        for (int32_t c = 0; c < tables->stage[s].chunks; c++)
+            if (end_of(&tables->stage[s].chunk[c]) == first)
+                return (struct neighbour){ s, c };
+    return (struct neighbour){ NONE, NONE };
+}

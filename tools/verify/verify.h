@@ -57,6 +57,13 @@ extern const struct named_proof proofs[PROOFS];
 /* Runs all in order. Returns the first failure. */
 MUST_USE enum status verify(const struct tables *tables, const struct facts *facts);
 
+/* The chunk that holds the layers behind those of stage's chunk, on whichever stage; pp is NONE where there is none. */
+struct neighbour {
+    int32_t pp, chunk;
+};
+struct neighbour chunk_behind(const struct tables *tables, const struct facts *facts, int32_t pp, int32_t chunk);
+struct neighbour chunk_before(const struct tables *tables, const struct facts *facts, int32_t pp, int32_t chunk);
+
 /* "layer 3 backward", "send forward": words for messages. */
 const char *step_name(const struct step *step);
 

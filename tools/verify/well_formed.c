@@ -11,14 +11,60 @@ static bool within_or_none(int64_t value, int64_t from, int64_t below)
     return value == NONE || within(value, from, below);
 }
 
-static enum status check_stage(const struct tables *t, const struct facts *f, int s, int32_t first_layer)
+/* A stage's chunks stand in the order of their layers and number its rows without a gap. */
+static enum status check_chunks(const struct stage *stage, const struct facts *f, int s)
+{
+    int32_t row = 0, end = 0;
+    bool embeds = false, heads = false;
+    if (!within(stage->chunks, 1, CHUNKS_MOST + 1))
+        return fail(E_SOFTWARE, "well_formed: stage %d has %d chunks; 1 to %d are possible", s, (int)stage->chunks, CHUNKS_MOST);
+    for (int32_t c = 0; c < stage->chunks; c++) {
+        const struct chunk *chunk = &stage->chunk[c];
+        if (chunk->layers < 1 || chunk->first_layer < end || chunk->layers > f->layers - chunk->first_layer || chunk->first_row != row)
+            return fail(E_SOFTWARE, "well_formed: stage %d, chunk %d has %d layers from %d in row %d; row %d is next, the model has %lld layers", s,
+                        (int)c, (int)chunk->layers, (int)chunk->first_layer, (int)chunk->first_row, (int)row, (long long)f->layers);
+        row += chunk->layers;
+        end = chunk->first_layer + chunk->layers;
+        if (chunk->embeds != (chunk->first_layer == 0) || chunk->heads != (end == f->layers))
+            return fail(E_SOFTWARE, "well_formed: stage %d, chunk %d: the embedding belongs to the first layer's chunk, the head to the last's", s, (int)c);
+        embeds |= chunk->embeds;
+        heads |= chunk->heads;
+    }
+    if (stage->layers != row || stage->embeds != embeds || stage->heads != heads)
+        return fail(E_SOFTWARE, "well_formed: stage %d has %d layers%s%s; its chunks have %d%s%s", s, (int)stage->layers, stage->embeds ? ", embedding" : "",
+                    stage->heads ? ", head" : "", (int)row, embeds ? ", embedding" : "", heads ? ", head" : "");
+    return OK;
+}
+
+/* The chunks of all stages follow each other from the model's first layer to its last; each is met once. */
+static enum status check_chain(const struct tables *t, const struct facts *f)
+{
+    int32_t chunks = 0, layers = 0, met = 0, next = 0;
+    for (int32_t s = 0; s < f->pp; s++) {
+        chunks += t->stage[s].chunks;
+        layers += t->stage[s].layers;
+    }
+    for (bool found = true; found && next < f->layers; met += found) {
+        found = false;
+        for (int32_t s = 0; s < f->pp && !found; s++) {
+            int32_t row = layer_row(&t->stage[s], next);
+            for (int32_t c = 0; c < t->stage[s].chunks && row != NONE && !found; c++)
+                if (t->stage[s].chunk[c].first_layer == next) {
+                    next += t->stage[s].chunk[c].layers;
+                    found = true;
+                }
+        }
+    }
+    if (next != f->layers || met != chunks || layers != f->layers)
+        return fail(E_SOFTWARE, "well_formed: the stages' %d chunks have %d layers; %d of them follow each other up to layer %d of the model's %lld", (int)chunks,
+                    (int)layers, (int)met, (int)next, (long long)f->layers);
+    return OK;
+}
+
+static enum status check_stage(const struct tables *t, const struct facts *f, int s)
 {
     const struct stage *stage = &t->stage[s];
-    if (stage->layers < 1 || stage->first_layer != first_layer)
-        return fail(E_SOFTWARE, "well_formed: stage %d has %d layers from %d; layer %d is next", s, (int)stage->layers,
-                    (int)stage->first_layer, (int)first_layer);
-    if (stage->embeds != (s == 0) || stage->heads != (s == f->pp - 1))
-        return fail(E_SOFTWARE, "well_formed: stage %d: the embedding belongs to the first stage, the head to the last", s);
+    TRY(check_chunks(stage, f, s));
     if (stage->shards < 1 || stage->buckets < 1 || stage->buffers < 1 || stage->train.steps < 1 || stage->evaluate.steps < 1)
         return fail(E_SOFTWARE, "well_formed: stage %d has an empty table", s);
     int32_t next = 0;
@@ -33,7 +79,7 @@ static enum status check_stage(const struct tables *t, const struct facts *f, in
         return fail(E_SOFTWARE, "well_formed: stage %d: %d shards are in no bucket", s, (int)(stage->shards - next));
     for (int32_t i = 0; i < stage->shards; i++) {
         const struct shard *shard = &stage->shard[i];
-        if (!within(shard->parameter, 0, PARAMETER_KINDS) || !within_or_none(shard->layer, first_layer, first_layer + stage->layers) ||
+        if (!within(shard->parameter, 0, PARAMETER_KINDS) || (shard->layer != NONE && layer_row(stage, shard->layer) == NONE) ||
             shard->name == NULL || shard->copies < 1 || shard->rows < 1 || shard->columns < 1 || shard->local_rows < 1 ||
             shard->local_columns < 1)
             return fail(E_SOFTWARE, "well_formed: stage %d: shard %d is of no parameter, of another stage's layer or empty", s, (int)i);
@@ -46,15 +92,21 @@ static enum status check_stage(const struct tables *t, const struct facts *f, in
     return OK;
 }
 
+static bool of_chunk(const struct chunk *chunk, int32_t layer)
+{
+    return within(layer, chunk->first_layer, chunk->first_layer + chunk->layers);
+}
+
 static enum status check_program(const struct stage *stage, int s, const struct program *program, int64_t micro_batches)
 {
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *step = &program->step[i];
         if (!within(step->kind, 0, STEP_KINDS) || !within_or_none(step->micro, 0, micro_batches) ||
             !within_or_none(step->bucket, 0, stage->buckets) ||
-            !within_or_none(step->layer, stage->first_layer, stage->first_layer + stage->layers))
-            return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): micro-batch %d, layer %d or bucket %d is not of this stage", s,
-                        (int)i, step_name(step), step->micro, step->layer, step->bucket);
+            !within(step->chunk, 0, stage->chunks) || (step->layer != NONE && !of_chunk(&stage->chunk[step->chunk], step->layer)) ||
+            (step->chunk != 0 && (step->micro == NONE || step->kind == STEP_FEED)))
+            return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): chunk %d, micro-batch %d, layer %d or bucket %d is not of this stage", s,
+                        (int)i, step_name(step), step->chunk, step->micro, step->layer, step->bucket);
         const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work };
         for (int n = 0; n < ELEMENTS_OF(named); n++)
             if (!within_or_none(named[n], 0, stage->buffers))
@@ -80,23 +132,21 @@ static enum status check_rank(const struct tables *t, const struct facts *f, int
     for (int kind = 0; kind < GROUP_KINDS; kind++)
         if (!within_or_none(row->group[kind], 0, t->groups))
             return fail(E_SOFTWARE, "well_formed: rank %lld: there is no group %d", (long long)r, (int)row->group[kind]);
-    for (int direction = 0; direction < CHANNEL_DIRECTIONS; direction++)
-        if (!within_or_none(row->channel[direction], 0, t->channels))
-            return fail(E_SOFTWARE, "well_formed: rank %lld: there is no channel %d", (long long)r, (int)row->channel[direction]);
+    for (int32_t c = 0; c < t->stage[row->pp].chunks; c++)
+        for (int direction = 0; direction < CHANNEL_DIRECTIONS; direction++)
+            if (!within_or_none(row->channel[c][direction], 0, t->channels))
+                return fail(E_SOFTWARE, "well_formed: rank %lld, chunk %d: there is no channel %d", (long long)r, (int)c, (int)row->channel[c][direction]);
     return OK;
 }
 
 enum status prove_well_formed(const struct tables *t, const struct facts *f)
 {
-    int32_t layer = 0;
     for (int s = 0; s < f->pp; s++) {
-        TRY(check_stage(t, f, s, layer));
-        layer += t->stage[s].layers;
+        TRY(check_stage(t, f, s));
         TRY(check_program(&t->stage[s], s, &t->stage[s].train, f->micro_batches));
         TRY(check_program(&t->stage[s], s, &t->stage[s].evaluate, 1));
     }
-    if (layer != f->layers)
-        return fail(E_SOFTWARE, "well_formed: the stages have %d layers, the model %lld", (int)layer, (long long)f->layers);
+    TRY(check_chain(t, f));
     for (int64_t r = 0; r < f->ranks; r++)
         TRY(check_rank(t, f, r));
     for (int32_t g = 0; g < t->groups; g++) {

@@ -97,7 +97,7 @@ static enum status play_layer(const struct reader *r)
 static enum status play_step(const struct reader *r)
 {
     const struct step *s = r->step;
-    int32_t first = r->stage->first_layer, last = first + r->stage->layers;
+    int32_t first = r->stage->chunk[s->chunk].first_layer, last = first + r->stage->chunk[s->chunk].layers;
     switch ((enum step_kind)s->kind) {
     case STEP_FEED:
         TRY(no_others(r, true, false, false, false, false, false, false));
