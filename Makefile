@@ -2,14 +2,15 @@
 
 # ---- what to build ----
 BOARD  ?= host-x8
-ifeq ($(wildcard boards/$(BOARD)/board.mk),)
-$(error BOARD=$(BOARD): there is no boards/$(BOARD)/board.mk; there are: $(notdir $(patsubst %/,%,$(dir $(wildcard boards/*/board.mk)))))
+# Boards and layouts of one's own may lie in other folders.
+BOARDS ?= boards
+ifeq ($(wildcard $(BOARDS)/$(BOARD)/board.mk),)
+$(error BOARD=$(BOARD): there is no $(BOARDS)/$(BOARD)/board.mk; there are: $(notdir $(patsubst %/,%,$(dir $(wildcard $(BOARDS)/*/board.mk)))))
 endif
-include boards/$(BOARD)/board.mk
+include $(BOARDS)/$(BOARD)/board.mk
 
 # What is there under DIR/*EXT, as names: for messages.
 names = $(sort $(patsubst $(1)/%$(2),%,$(wildcard $(1)/*$(2))))
-# Layouts of one's own may lie in another folder.
 LAYOUTS ?= layouts
 ifeq ($(wildcard $(LAYOUTS)/$(LAYOUT).h),)
 $(error LAYOUT=$(LAYOUT): there is no $(LAYOUTS)/$(LAYOUT).h; there are: $(call names,$(LAYOUTS),.h))
@@ -88,7 +89,7 @@ $(BUILD)/tools/%: $(BUILD)/lib/tools/%.o $(LIBRARY)
 # SEQ, ROWS and MICRO override the layout's sequence length, rows of a micro-batch and micro-batches.
 OVERRIDES    = $(if $(SEQ),+seq$(SEQ))$(if $(ROWS),+rows$(ROWS))$(if $(MICRO),+micro$(MICRO))
 IMAGE_DIR    = $(BUILD)/$(BOARD)/$(LAYOUT)$(OVERRIDES)/$(MODEL)/$(METHOD)
-CONFIG_FLAGS = -DBOARD_HEADER='"boards/$(BOARD)/board.h"' -DLAYOUT_HEADER='"$(LAYOUTS)/$(LAYOUT).h"' \
+CONFIG_FLAGS = -DBOARD_HEADER='"$(BOARDS)/$(BOARD)/board.h"' -DLAYOUT_HEADER='"$(LAYOUTS)/$(LAYOUT).h"' \
                -DMODEL_HEADER='"layouts/models/$(MODEL).h"' -DMETHOD_HEADER='"layouts/methods/$(METHOD).h"' \
                $(if $(SEQ),-DSEQ=$(SEQ)) $(if $(ROWS),-DROWS=$(ROWS)) $(if $(MICRO),-DMICRO=$(MICRO))
 
@@ -239,12 +240,12 @@ golden:
 	.venv/bin/pip install torch transformers safetensors numpy
 	.venv/bin/python tools/golden/make_fixtures.py
 
-## bench: speed and memory, as ratios to what was measured in the same run; also as build/bench.json. About eight minutes
+## bench: speed and memory, as ratios to what was measured in the same run; also as build/bench.json. About eight minutes; ONLY=scale is one part
 .PHONY: bench
 bench: setup
-	@test/bench/bench.sh $(BUILD) $(ROUNDS)
+	@test/bench/bench.sh $(BUILD) $(or $(ROUNDS),3) '$(ONLY)'
 
-SOURCES_IN_C = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^layouts/\|^boards/')
+SOURCES_IN_C = $(shell git ls-files '*.c' '*.h' 2>/dev/null | grep -v '^layouts/\|^boards/\|^test/bench/scale/')
 
 ## format: spacing by clang-format, in place
 .PHONY: format

@@ -41,6 +41,9 @@
 #define MICRO_BATCHES LAYOUT_MICRO_BATCHES
 #endif
 
+#ifndef LAYOUT_BUCKET_LAYERS
+#define LAYOUT_BUCKET_LAYERS 1
+#endif
 #ifndef LAYOUT_CHUNKS
 #define LAYOUT_CHUNKS (LAYOUT_SCHEDULE == SCHEDULE_INTERLEAVED || LAYOUT_SCHEDULE == SCHEDULE_ZB_V ? 2 : 1)
 #endif
@@ -61,6 +64,7 @@
 #define PP LAYOUT_PP
 #define DP LAYOUT_DP
 #define CP LAYOUT_CP
+#define ZERO LAYOUT_ZERO       /* what is cut over DP: 1 optimizer state, 2 and gradients, 3 and parameters */
 #define RANKS (TP * PP * DP * CP)
 
 #define MICRO_BATCH_TOKENS   ((int64_t)MICRO_BATCH_ROWS * SEQUENCE_TOKENS)                 /* of one rank */

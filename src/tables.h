@@ -2,11 +2,16 @@
  *
  * All tables are const. Offsets in the arena are bytes; offsets in the flat parameter buffer are elements, so that one number serves
  * parameters and gradients (and, divided by DP, moments).
- * (1) The flat parameter buffer of a stage is a row of buckets. A bucket starts at a multiple of 64 elements, its size is a multiple of
- *     64 * DP, and each DP rank owns one contiguous 1/DP of it. Buckets: embedding; each layer; final norm with head.
+ * (1) The flat parameters of a stage are a row of buckets. A bucket starts at a multiple of 64 elements, its size is a multiple of
+ *     64 * DP, and each DP rank owns one contiguous 1/DP of it, its slice. Buckets: embedding; runs of layers; head with final norm. A tied head
+ *     on the embedding's stage is no copy, and the final norm lies in the embedding's bucket; on another stage both buckets have one size, so that
+ *     slices of the two gradients meet.
  * (2) Within a layer q, k, v (and their biases; and gate, up) follow each other without a gap, so that each is one matrix product.
- * (3) Tied embeddings on one stage: the head reads the embedding's rows, but its gradient has a place of its own behind the flat gradients
+ * (3) Tied embeddings on one stage: the head reads the embedding's rows, but its gradient has a place of its own behind the other gradients
  *     (head_gradient), and STEP_TIED adds it: so the order of additions is that of two stages.
+ * (6) What a rank holds of the flat buffers (Rajbhandari et al. 2020, section 5): moments: its slices, with ZeRO 0 all; gradients: all, from ZeRO 2
+ *     on its slices; parameters: all, with ZeRO 3 its slices. Slices lie bucket by bucket, at the bucket's offset / DP. What a rank holds slices of
+ *     is whole for a while in BUFFER_BUCKET, BUFFER_BUCKET_GRADIENT and BUFFER_HEAD_GRADIENT, laid out as the bucket is.
  * (4) Steps run in order on their rank. Every rank of a stage plays the stage's program.
  * (5) A stage holds one chunk of consecutive layers or several; its layers are numbered chunk by chunk (layer_row). A chunk that begins where the
  *     stage's chunk before it ends takes over its output, and hands back its gradient, in the same buffer: nothing is sent. */
@@ -57,7 +62,7 @@ struct shard {
 };
 
 struct bucket {
-    const char *name;                     /* "embedding", "layer 3", "head" */
+    const char *name;                     /* "embedding", "layer 3", "layers 4 to 7", "head" */
     int64_t offset, elements;             /* in the flat parameter buffer */
     int32_t first_shard, shards;
 };
@@ -76,12 +81,15 @@ enum buffer_kind {
     BUFFER_CORE,                          /* micro, layer: the same, of attention itself: enum core_field */
     BUFFER_KEPT,                          /* micro, layer: what STEP_LAYER_INPUT leaves for STEP_LAYER_WEIGHT: enum kept_field */
     BUFFER_RESIDUAL_GRADIENT,             /* micro: [R,C], from the stage's end to its start */
+    BUFFER_BUCKET,                        /* bucket: all its parameters (ZeRO 3) */
+    BUFFER_BUCKET_GRADIENT,               /* micro, bucket: fp32 gradients of one micro-batch (ZeRO 2, 3) */
+    BUFFER_HEAD_GRADIENT,                 /* micro, bucket: the same of head and final norm, of a tied head on the embedding's stage */
     BUFFER_WORK,                          /* scratch of one step */
     BUFFER_KINDS
 };
 struct buffer {
     enum buffer_kind kind;
-    int16_t micro, layer;                 /* NONE where it does not apply */
+    int16_t micro, layer, bucket;         /* NONE where it does not apply */
     int32_t first_step, last_step;        /* of the program that uses it; 0 and INT32_MAX for the whole program */
     int64_t offset_bytes, bytes;          /* in the arena */
 };
@@ -143,19 +151,20 @@ enum step_kind {
     STEP_LAYER_WEIGHT,        /* micro, layer: in residual, saved, core, kept: the gradients of its matrices */
     STEP_SEND_BACKWARD,       /* micro: in residual gradient */
     STEP_EMBED_BACKWARD,      /* micro: in residual gradient; work with sequence parallelism */
-    STEP_CLEAR,               /* bucket: gradients to zero */
-    STEP_TIED,                /* embedding's gradient: sum over GROUP_TIED, or add head_gradient on one stage */
-    STEP_COPIES,              /* bucket: sums of shards with copies_sum */
-    STEP_REDUCE,              /* bucket: reduce-scatter over DP (nothing if DP is 1) */
+    STEP_CLEAR,               /* bucket: gradients to zero; with micro: those of one micro-batch in gradients */
+    STEP_TIED,                /* embedding's gradient (from ZeRO 2 on: its slice): sum over GROUP_TIED, or add head_gradient on one stage */
+    STEP_COPIES,              /* bucket: sums of shards with copies_sum; with micro: in gradients */
+    STEP_REDUCE,              /* bucket: reduce-scatter over DP, with ZeRO 0 all-reduce; with micro: of gradients, and the slice is added to the own */
     STEP_NORM,                /* sums of squares of own slices; records of all ranks; clip factor, loss */
     STEP_UPDATE,              /* bucket: AdamW on the own slice */
-    STEP_GATHER,              /* bucket: all-gather of parameters over DP */
+    STEP_GATHER,              /* bucket: all-gather of parameters over DP; with micro: into weights */
     STEP_KINDS
 };
 struct step {
     uint8_t kind, chunk;                  /* chunk: of micro and layer; 0 where neither applies */
     int16_t micro, layer, bucket;         /* layer is global; NONE where it does not apply */
     int32_t batch, in, out, saved, core, kept, work; /* indices into the stage's buffers; NONE. batch: every step of a micro-batch but send, receive */
+    int32_t weights, gradients;           /* the same: where the step's parameters and their gradients lie; NONE: in the flat buffers */
 };
 
 struct program {
@@ -183,8 +192,9 @@ struct stage {
     struct program train, evaluate;       /* evaluate: one micro-batch forward, DP x MICRO_BATCH_ROWS rows */
     int64_t parameter_elements;           /* padded, the flat buffer's length */
     int64_t head_gradient;                /* elements: where the tied head's own gradient starts in the gradient buffer; NONE */
-    int64_t gradient_elements;
-    int64_t state_elements;               /* parameter_elements / DP */
+    int64_t gradient_elements;            /* of BUFFER_GRADIENTS */
+    int64_t state_elements;               /* of a moment */
+    int64_t held_elements;                /* of BUFFER_PARAMETERS */
     int64_t arena_bytes;
     int64_t arena_bound_bytes;            /* the largest live set: no placement can do with less */
 };
@@ -202,6 +212,15 @@ static inline int32_t layer_row(const struct stage *stage, int32_t layer)
 static inline bool chunk_joined(const struct stage *stage, int32_t chunk)
 {
     return chunk > 0 && chunk < stage->chunks && stage->chunk[chunk - 1].first_layer + stage->chunk[chunk - 1].layers == stage->chunk[chunk].first_layer;
+}
+
+/* The first of the stage's buffers that holds all parameters of the bucket for a while; NONE below ZeRO 3. */
+static inline int32_t bucket_buffer(const struct stage *stage, int32_t bucket)
+{
+    for (int32_t i = 0; i < stage->buffers; i++)
+        if (stage->buffer[i].kind == BUFFER_BUCKET && stage->buffer[i].bucket == bucket)
+            return i;
+    return NONE;
 }
 
 /* Offset of a parameter in the flat buffer, by stage and layer_row (0 for those outside layers); NONE if not there. */

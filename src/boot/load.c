@@ -318,8 +318,17 @@ BOOT static enum status fill_shard(const struct job *job, struct rank *rank, con
 BOOT enum status load_rank(const struct job *job, struct rank *rank, float *parameters, enum storage type)
 {
     memset(&bad[rank->index], 0, sizeof bad[0]);
-    for (int32_t i = 0; i < rank->stage->shards; i++)
-        TRY(fill_shard(job, rank, &rank->stage->shard[i], parameters, type));
+    for (int32_t i = 0; i < rank->stage->buckets; i++) {
+        const struct bucket *bucket = &rank->stage->bucket[i];
+        int32_t buffer = bucket_buffer(rank->stage, i);
+        int64_t slice = bucket->elements / DP;
+        float *whole = buffer == NONE ? parameters + bucket->offset : (float *)(rank->arena.base + rank->stage->buffer[buffer].offset_bytes);
+        memset(whole, 0, (size_t)bucket->elements * sizeof *whole);      /* padding is zero */
+        for (int32_t s = bucket->first_shard; s < bucket->first_shard + bucket->shards; s++)
+            TRY(fill_shard(job, rank, &rank->stage->shard[s], whole - bucket->offset, type));
+        if (buffer != NONE)
+            memcpy(parameters + bucket->offset / DP, whole + rank->row->dp * slice, (size_t)slice * sizeof *whole);
+    }
     return OK;
 }
 

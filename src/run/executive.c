@@ -93,7 +93,14 @@ static enum status agree(struct player *player, enum status mine)
 /* Everybody writes its pieces, then one rank makes them the result. */
 static enum status save(struct player *player)
 {
-    TRY(agree(player, checkpoint_write(player->rank, player->parameters)));
+    enum status status = OK;
+    for (int32_t i = 0; i < player->stage->buckets; i++) {       /* every rank gathers every bucket, whatever became of its own writing */
+        const struct bucket *bucket = &player->stage->bucket[i];
+        const float *parameters = play_bucket(player, i);
+        if (status == OK)
+            status = checkpoint_write(player->rank, bucket, parameters);
+    }
+    TRY(agree(player, status));
     return agree(player, player->rank->index == REPORTER ? checkpoint_publish() : OK);
 }
 

@@ -10,16 +10,22 @@
 #define N MICRO_BATCH_TOKENS
 #define R RESIDUAL_ROWS
 
-static float *parameter(const struct player *player, int32_t layer, enum parameter kind)
+/* Where in the flat buffers a parameter lies: of the step's layer, or outside layers. */
+static int64_t offset_of(const struct player *player, const struct step *step, enum parameter kind)
 {
-    int64_t offset = player->offset[layer == NONE ? 0 : layer_row(player->stage, layer)][kind];
+    int64_t offset = player->offset[step->layer == NONE ? 0 : layer_row(player->stage, step->layer)][kind];
     ASSERT(offset != NONE);
-    return player->parameters + offset;
+    return offset;
 }
 
-static float *gradient(const struct player *player, int32_t layer, enum parameter kind)
+static float *parameter(const struct player *player, const struct step *step, enum parameter kind)
 {
-    return player->gradients + (parameter(player, layer, kind) - player->parameters);
+    return flat_at(player, step->weights, player->parameters) + offset_of(player, step, kind);
+}
+
+static float *gradient(const struct player *player, const struct step *step, enum parameter kind)
+{
+    return flat_at(player, step->gradients, player->gradients) + offset_of(player, step, kind);
 }
 
 static void *saved(const struct player *player, const struct step *step, enum saved_field field)
@@ -96,7 +102,7 @@ void model_embed(struct player *player, const struct step *step)
 {
     struct batch batch = batch_at(player, step->batch);
     real *out = buffer_at(player, step->out), *x = SEQUENCE_PARALLEL ? work(player, step, WORK_PARTIAL) : out;
-    embedding_forward(&player->rank->queue, x, parameter(player, NONE, PARAMETER_EMBEDDING), batch.token,
+    embedding_forward(&player->rank->queue, x, parameter(player, step, PARAMETER_EMBEDDING), batch.token,
                       (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
     sum_rows(player, x);
     if (SEQUENCE_PARALLEL)
@@ -106,7 +112,7 @@ void model_embed(struct player *player, const struct step *step)
 void model_embed_backward(struct player *player, const struct step *step)
 {
     struct batch batch = batch_at(player, step->batch);
-    embedding_backward(&player->rank->queue, gradient(player, NONE, PARAMETER_EMBEDDING),
+    embedding_backward(&player->rank->queue, gradient(player, step, PARAMETER_EMBEDDING),
                        all_rows(player, step, buffer_at(player, step->in), KEPT_OUT_GRADIENT), batch.token,
                        (int64_t)player->row->tp * VOCABULARY_LOCAL, VOCABULARY_LOCAL, N, MODEL_HIDDEN);
 }
@@ -124,24 +130,24 @@ void model_layer_again(struct player *player, const struct step *step)
     real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
 
     rmsnorm_forward(queue, own_rows(player, normed), saved(player, step, SAVED_RSTD_ATTENTION), NULL, x, NULL,
-                    parameter(player, layer, PARAMETER_ATTENTION_NORM), R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+                    parameter(player, step, PARAMETER_ATTENTION_NORM), R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
     gather_rows(player, normed);
-    matmul_forward(queue, qkv, normed, parameter(player, layer, PARAMETER_Q),
-                   MODEL_QKV_BIAS ? parameter(player, layer, PARAMETER_Q_BIAS) : NULL, N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
+    matmul_forward(queue, qkv, normed, parameter(player, step, PARAMETER_Q),
+                   MODEL_QKV_BIAS ? parameter(player, step, PARAMETER_Q_BIAS) : NULL, N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
     if (MODEL_QK_NORM)
         qknorm_forward(queue, qkv, saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD),
-                       parameter(player, layer, PARAMETER_Q_NORM), parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL,
+                       parameter(player, step, PARAMETER_Q_NORM), parameter(player, step, PARAMETER_K_NORM), N, HEADS_LOCAL,
                        KV_HEADS_LOCAL, MODEL_HEAD_DIM, MODEL_NORM_EPSILON);
     rope_apply(queue, qkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, false);
     attention_forward(queue, attended, core(player, step, CORE_LSE), qkv, batch.start, attention_shape(layer));
-    matmul_forward(queue, partial, attended, parameter(player, layer, PARAMETER_O), NULL, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL,
+    matmul_forward(queue, partial, attended, parameter(player, step, PARAMETER_O), NULL, N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL,
                    false);
     sum_rows(player, partial);
 
     rmsnorm_forward(queue, own_rows(player, normed), saved(player, step, SAVED_RSTD_MLP), middle, x, own_rows(player, partial),
-                    parameter(player, layer, PARAMETER_MLP_NORM), R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
+                    parameter(player, step, PARAMETER_MLP_NORM), R, MODEL_HIDDEN, MODEL_NORM_EPSILON);
     gather_rows(player, normed);
-    matmul_forward(queue, gate_up, normed, parameter(player, layer, PARAMETER_GATE), NULL, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
+    matmul_forward(queue, gate_up, normed, parameter(player, step, PARAMETER_GATE), NULL, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
                    false);
 }
 
@@ -154,7 +160,7 @@ void model_layer(struct player *player, const struct step *step)
 
     model_layer_again(player, step);
     swiglu_forward(queue, activated, gate_up, N, INTERMEDIATE_LOCAL);
-    matmul_forward(queue, sum, activated, parameter(player, step->layer, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL,
+    matmul_forward(queue, sum, activated, parameter(player, step, PARAMETER_DOWN), NULL, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL,
                    false);
     sum_rows(player, sum);
     if (SEQUENCE_PARALLEL)
@@ -173,11 +179,11 @@ static void mlp_weights(struct player *player, const struct step *step, const re
 {
     struct queue *queue = &player->rank->queue;
     real *normed = work(player, step, WORK_NORMED);
-    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_DOWN), NULL, d_all, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
+    matmul_backward_weight(queue, gradient(player, step, PARAMETER_DOWN), NULL, d_all, activated, N, MODEL_HIDDEN, INTERMEDIATE_LOCAL);
     rmsnorm_again(queue, own_rows(player, normed), saved(player, step, SAVED_RESIDUAL_MIDDLE),
-                  parameter(player, step->layer, PARAMETER_MLP_NORM), saved(player, step, SAVED_RSTD_MLP), R, MODEL_HIDDEN);
+                  parameter(player, step, PARAMETER_MLP_NORM), saved(player, step, SAVED_RSTD_MLP), R, MODEL_HIDDEN);
     gather_rows(player, normed);
-    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_GATE), NULL, dgate_up, normed, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN);
+    matmul_backward_weight(queue, gradient(player, step, PARAMETER_GATE), NULL, dgate_up, normed, N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN);
 }
 
 /* Gradients of q, k, v (and their biases) and o. d_all [N,C]: gradient of the layer's middle; dqkv [N, QKV_COLUMNS_LOCAL]. */
@@ -185,13 +191,13 @@ static void attention_weights(struct player *player, const struct step *step, co
 {
     struct queue *queue = &player->rank->queue;
     real *normed = work(player, step, WORK_NORMED);
-    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_O), NULL, d_all, core(player, step, CORE_ATTENTION), N, MODEL_HIDDEN,
+    matmul_backward_weight(queue, gradient(player, step, PARAMETER_O), NULL, d_all, core(player, step, CORE_ATTENTION), N, MODEL_HIDDEN,
                            ATTENTION_COLUMNS_LOCAL);
-    rmsnorm_again(queue, own_rows(player, normed), buffer_at(player, step->in), parameter(player, step->layer, PARAMETER_ATTENTION_NORM),
+    rmsnorm_again(queue, own_rows(player, normed), buffer_at(player, step->in), parameter(player, step, PARAMETER_ATTENTION_NORM),
                   saved(player, step, SAVED_RSTD_ATTENTION), R, MODEL_HIDDEN);
     gather_rows(player, normed);
-    matmul_backward_weight(queue, gradient(player, step->layer, PARAMETER_Q),
-                           MODEL_QKV_BIAS ? gradient(player, step->layer, PARAMETER_Q_BIAS) : NULL, dqkv, normed, N, QKV_COLUMNS_LOCAL,
+    matmul_backward_weight(queue, gradient(player, step, PARAMETER_Q),
+                           MODEL_QKV_BIAS ? gradient(player, step, PARAMETER_Q_BIAS) : NULL, dqkv, normed, N, QKV_COLUMNS_LOCAL,
                            MODEL_HIDDEN);
 }
 
@@ -200,22 +206,21 @@ static void attention_weights(struct player *player, const struct step *step, co
 static void mlp_backward(struct player *player, const struct step *step, real *d)
 {
     struct queue *queue = &player->rank->queue;
-    int32_t layer = step->layer;
     bool halves = step->kept != NONE;
     const real *middle = saved(player, step, SAVED_RESIDUAL_MIDDLE), *gate_up = saved(player, step, SAVED_GATE_UP);
     real *dnormed = work(player, step, WORK_PARTIAL), *activated = work(player, step, WORK_ACTIVATED);
     real *dgate_up = halves ? kept(player, step, KEPT_GATE_UP_GRADIENT) : work(player, step, WORK_GATE_UP_GRADIENT);
     const real *d_all = all_rows(player, step, d, KEPT_OUT_GRADIENT);
 
-    matmul_backward_input(queue, activated, d_all, parameter(player, layer, PARAMETER_DOWN), N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
+    matmul_backward_input(queue, activated, d_all, parameter(player, step, PARAMETER_DOWN), N, MODEL_HIDDEN, INTERMEDIATE_LOCAL, false);
     swiglu_backward(queue, dgate_up, activated, activated, gate_up, N, INTERMEDIATE_LOCAL);
-    matmul_backward_input(queue, dnormed, dgate_up, parameter(player, layer, PARAMETER_GATE), N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
+    matmul_backward_input(queue, dnormed, dgate_up, parameter(player, step, PARAMETER_GATE), N, 2 * INTERMEDIATE_LOCAL, MODEL_HIDDEN,
                           false);
     if (!halves)
         mlp_weights(player, step, d_all, activated, dgate_up);
     sum_rows(player, dnormed);
-    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_MLP_NORM), own_rows(player, dnormed), middle,
-                     parameter(player, layer, PARAMETER_MLP_NORM), saved(player, step, SAVED_RSTD_MLP), R, MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, step, PARAMETER_MLP_NORM), own_rows(player, dnormed), middle,
+                     parameter(player, step, PARAMETER_MLP_NORM), saved(player, step, SAVED_RSTD_MLP), R, MODEL_HIDDEN);
 }
 
 static void attention_half_backward(struct player *player, const struct step *step, real *d)
@@ -229,20 +234,20 @@ static void attention_half_backward(struct player *player, const struct step *st
     real *dqkv = halves ? kept(player, step, KEPT_QKV_GRADIENT) : work(player, step, WORK_QKV_GRADIENT);
     const real *d_all = all_rows(player, step, d, KEPT_MIDDLE_GRADIENT);
 
-    matmul_backward_input(queue, dattended, d_all, parameter(player, layer, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
+    matmul_backward_input(queue, dattended, d_all, parameter(player, step, PARAMETER_O), N, MODEL_HIDDEN, ATTENTION_COLUMNS_LOCAL, false);
     attention_backward(queue, dqkv, work(player, step, WORK_DELTA), dattended, qkv, core(player, step, CORE_ATTENTION),
                        core(player, step, CORE_LSE), batch.start, attention_shape(layer));
     rope_apply(queue, dqkv, player->rope, batch.position, N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM, true);
     if (MODEL_QK_NORM)
-        qknorm_backward(queue, dqkv, gradient(player, layer, PARAMETER_Q_NORM), gradient(player, layer, PARAMETER_K_NORM),
-                        saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD), parameter(player, layer, PARAMETER_Q_NORM),
-                        parameter(player, layer, PARAMETER_K_NORM), N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM);
-    matmul_backward_input(queue, dnormed, dqkv, parameter(player, layer, PARAMETER_Q), N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
+        qknorm_backward(queue, dqkv, gradient(player, step, PARAMETER_Q_NORM), gradient(player, step, PARAMETER_K_NORM),
+                        saved(player, step, SAVED_QK_RAW), saved(player, step, SAVED_QK_RSTD), parameter(player, step, PARAMETER_Q_NORM),
+                        parameter(player, step, PARAMETER_K_NORM), N, HEADS_LOCAL, KV_HEADS_LOCAL, MODEL_HEAD_DIM);
+    matmul_backward_input(queue, dnormed, dqkv, parameter(player, step, PARAMETER_Q), N, QKV_COLUMNS_LOCAL, MODEL_HIDDEN, false);
     if (!halves)
         attention_weights(player, step, d_all, dqkv);
     sum_rows(player, dnormed);
-    rmsnorm_backward(queue, d, gradient(player, layer, PARAMETER_ATTENTION_NORM), own_rows(player, dnormed), x,
-                     parameter(player, layer, PARAMETER_ATTENTION_NORM), saved(player, step, SAVED_RSTD_ATTENTION), R, MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, step, PARAMETER_ATTENTION_NORM), own_rows(player, dnormed), x,
+                     parameter(player, step, PARAMETER_ATTENTION_NORM), saved(player, step, SAVED_RSTD_ATTENTION), R, MODEL_HIDDEN);
 }
 
 void model_layer_backward(struct player *player, const struct step *step)
@@ -264,17 +269,17 @@ void model_layer_weight(struct player *player, const struct step *step)
 
 /* Where the head's weights and their gradient lie: with tied embeddings on one stage the weights are the embedding's, and the gradient
  * has a place of its own, which STEP_TIED adds to the embedding's (tables.h, rule 3). */
-static const float *head_weight(const struct player *player)
+static const float *head_weight(const struct player *player, const struct step *step)
 {
     bool shared = MODEL_TIED && player->stage->embeds;
-    return parameter(player, NONE, shared ? PARAMETER_EMBEDDING : PARAMETER_HEAD);
+    return parameter(player, step, shared ? PARAMETER_EMBEDDING : PARAMETER_HEAD);
 }
 
-static float *head_gradient(const struct player *player)
+static float *head_gradient(const struct player *player, const struct step *step)
 {
-    if (player->stage->head_gradient != NONE)
-        return player->gradients + player->stage->head_gradient;
-    return gradient(player, NONE, PARAMETER_HEAD);
+    if (player->stage->head_gradient == NONE)
+        return gradient(player, step, PARAMETER_HEAD);
+    return step->gradients != NONE ? gradient(player, step, PARAMETER_EMBEDDING) : player->gradients + player->stage->head_gradient;
 }
 
 void model_head(struct player *player, const struct step *step, bool gradients)
@@ -282,7 +287,7 @@ void model_head(struct player *player, const struct step *step, bool gradients)
     struct queue *queue = &player->rank->queue;
     struct batch batch = batch_at(player, step->batch);
     const real *x = buffer_at(player, step->in);
-    const float *gain = parameter(player, NONE, PARAMETER_FINAL_NORM), *weight = head_weight(player);
+    const float *gain = parameter(player, step, PARAMETER_FINAL_NORM), *weight = head_weight(player, step);
     real *normed = work(player, step, WORK_NORMED), *dnormed = work(player, step, WORK_PARTIAL);
     float *rstd = work(player, step, WORK_RSTD), *logits = work(player, step, WORK_LOGITS);
     float *statistics = work(player, step, WORK_LOGIT_STATISTICS);
@@ -307,7 +312,7 @@ void model_head(struct player *player, const struct step *step, bool gradients)
             continue;
         crossentropy_backward(queue, logits, sum, target, scale, first, rows, VOCABULARY_LOCAL, valid);
         matmul_backward_input(queue, dnormed + row * MODEL_HIDDEN, logits, weight, rows, VOCABULARY_LOCAL, MODEL_HIDDEN, false);
-        matmul_backward_weight(queue, head_gradient(player), NULL, logits, normed + row * MODEL_HIDDEN, rows, VOCABULARY_LOCAL,
+        matmul_backward_weight(queue, head_gradient(player, step), NULL, logits, normed + row * MODEL_HIDDEN, rows, VOCABULARY_LOCAL,
                                MODEL_HIDDEN);
     }
     for (int64_t n = 0; n < N; n++) {
@@ -319,5 +324,5 @@ void model_head(struct player *player, const struct step *step, bool gradients)
     real *d = buffer_at(player, step->out);
     sum_rows(player, dnormed);
     fill_zero(queue, d, R * MODEL_HIDDEN * (int64_t)sizeof *d);
-    rmsnorm_backward(queue, d, gradient(player, NONE, PARAMETER_FINAL_NORM), own_rows(player, dnormed), x, gain, rstd, R, MODEL_HIDDEN);
+    rmsnorm_backward(queue, d, gradient(player, step, PARAMETER_FINAL_NORM), own_rows(player, dnormed), x, gain, rstd, R, MODEL_HIDDEN);
 }

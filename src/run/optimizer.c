@@ -5,21 +5,26 @@
 
 #include "config.h"
 
-/* The part of a shard that lies in this rank's slice of its bucket. */
+/* A part of a shard: where it lies in the flat buffers, and in what this rank holds of each (tables.h, rule 6). */
 struct segment {
-    int64_t offset, elements;     /* in the flat buffer; elements <= 0: no overlap */
-    int64_t state;                /* in the moments */
+    int64_t elements;             /* <= 0: nothing */
+    int64_t parameters, gradients, state;
 };
 
-static struct segment segment_of(const struct player *player, const struct bucket *bucket, const struct shard *shard)
+/* What of the shard lies in part `part` of its bucket's `parts`. */
+static struct segment segment_of(const struct bucket *bucket, const struct shard *shard, int64_t part, int64_t parts)
 {
-    int64_t slice = bucket->elements / DP, begin = bucket->offset + player->row->dp * slice, end = begin + slice;
+    int64_t length = bucket->elements / parts, begin = bucket->offset + part * length, end = begin + length;
     int64_t from = shard->offset, to = shard->offset + shard->local_rows * shard->local_columns;
     if (from < begin)
         from = begin;
     if (to > end)
         to = end;
-    return (struct segment){ .offset = from, .elements = to - from, .state = bucket->offset / DP + (from - begin) };
+    int64_t in_slices = bucket->offset / DP + (from - begin);
+    return (struct segment){
+        .elements = to - from, .parameters = ZERO >= 3 ? in_slices : from, .gradients = ZERO >= 2 ? in_slices : from,
+        .state = ZERO >= 1 ? in_slices : from,
+    };
 }
 
 struct record {
@@ -56,9 +61,9 @@ void optimizer_norm(struct player *player)
         const struct bucket *bucket = &player->stage->bucket[b];
         for (int32_t s = 0; s < bucket->shards; s++) {
             const struct shard *shard = &player->stage->shard[bucket->first_shard + s];
-            struct segment segment = segment_of(player, bucket, shard);
+            struct segment segment = segment_of(bucket, shard, player->row->dp, DP); /* each replica counts its slice, whatever it holds */
             if (shard->counts && player->row->tp % shard->copies == 0 && segment.elements > 0)
-                sum_of_squares(&player->rank->queue, &squares, player->gradients + segment.offset, segment.elements);
+                sum_of_squares(&player->rank->queue, &squares, player->gradients + segment.gradients, segment.elements);
         }
     }
     struct exact_sum total = exchange(player, squares);
@@ -87,11 +92,11 @@ void optimizer_update(struct player *player, const struct bucket *bucket)
     };
     for (int32_t s = 0; s < bucket->shards; s++) {
         const struct shard *shard = &player->stage->shard[bucket->first_shard + s];
-        struct segment segment = segment_of(player, bucket, shard);
+        struct segment segment = ZERO == 0 ? segment_of(bucket, shard, 0, 1) : segment_of(bucket, shard, player->row->dp, DP);
         if (segment.elements <= 0)
             continue;
         a.weight_decay = shard->decays ? job->weight_decay : 0.0;
-        adamw_update(&player->rank->queue, player->parameters + segment.offset, player->moment1 + segment.state,
-                     player->moment2 + segment.state, player->gradients + segment.offset, segment.elements, a);
+        adamw_update(&player->rank->queue, player->parameters + segment.parameters, player->moment1 + segment.state,
+                     player->moment2 + segment.state, player->gradients + segment.gradients, segment.elements, a);
     }
 }

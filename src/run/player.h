@@ -34,4 +34,12 @@ static inline void *buffer_at(const struct player *player, int32_t index)
     return player->rank->arena.base + player->stage->buffer[index].offset_bytes;
 }
 
+/* Where element 0 of a flat buffer would lie: in the flat buffer itself (buffer is NONE), or as seen from a bucket that is whole for a while. */
+static inline float *flat_at(const struct player *player, int32_t buffer, float *flat)
+{
+    if (buffer == NONE)
+        return flat;
+    return (float *)buffer_at(player, buffer) - player->stage->bucket[player->stage->buffer[buffer].bucket].offset;
+}
+
 #endif

@@ -291,13 +291,13 @@ static enum status write_shard(const struct rank *rank, const struct shard *shar
     return OK;
 }
 
-enum status checkpoint_write(const struct rank *rank, const float *parameters)
+enum status checkpoint_write(const struct rank *rank, const struct bucket *bucket, const float *parameters)
 {
     ASSERT(pending && rank->index >= 0 && rank->index < RANKS);
-    for (int32_t i = 0; i < rank->stage->shards; i++) {
+    for (int32_t i = bucket->first_shard; i < bucket->first_shard + bucket->shards; i++) {
         const struct shard *shard = &rank->stage->shard[i];
         if (rank->row->dp == 0 && rank->row->tp % shard->copies == 0 && plan_stores(shard))
-            TRY(write_shard(rank, shard, parameters + shard->offset));
+            TRY(write_shard(rank, shard, parameters + (shard->offset - bucket->offset)));
     }
     return OK;
 }

@@ -20,8 +20,8 @@ MUST_USE enum status checkpoint_check(const struct night *night, enum storage ty
  * small (says both sizes); E_USAGE: the folder is the model's own, or holds weights under other names; E_AGAIN: another process writes there, and
  * will end. On a refusal nothing is left behind. */
 MUST_USE enum status checkpoint_open(const struct night *night, enum storage type);
-/* parameters is the rank's flat parameter buffer. Returns OK or E_AGAIN (disk). */
-MUST_USE enum status checkpoint_write(const struct rank *rank, const float *parameters);
+/* Writes what the rank has to write of one bucket of its stage. parameters [bucket->elements] are all of the bucket's. Returns OK or E_AGAIN (disk). */
+MUST_USE enum status checkpoint_write(const struct rank *rank, const struct bucket *bucket, const float *parameters);
 MUST_USE enum status checkpoint_publish(void);
 /* Removes what was not published. Any phase after checkpoint_open; does nothing after checkpoint_publish. */
 void checkpoint_discard(void);

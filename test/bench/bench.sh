@@ -2,7 +2,7 @@
 # bench.sh: what `make bench` measures, interleaved in one run, since the machine's speed drifts: each round measures every side once, and medians
 # of the rounds are compared. Prints a table and writes BUILD/bench.json: a list with one object a measure: name, value, unit, baseline, ratio.
 #
-# usage: bench.sh BUILD [ROUNDS]
+# usage: bench.sh BUILD [ROUNDS [PART]]      PART: one of short, four, ranks, tensor_ranks, tokenizers, scale; all where none is given
 # PyTorch is looked for in $TORCH_PYTHON, .venv/bench and .venv (made by `make golden`); else it is installed in .venv/bench. Where that fails, its
 # measures are left out with a line that begins with "skipped:". BENCH_SECONDS bounds the rounds after the first; BENCH_INSTALL=no installs nothing.
 #
@@ -12,11 +12,16 @@
 #    warms up; the sgemm ceiling is the best of three repeats of each product.
 # 3. What can be counted is checked by ==: operations in products, ids of the tokenizers, allocations after SEAL. A wrong count ends the run.
 set -u
-build=$1 rounds=${2:-3} work=$1/bench limit=${BENCH_SECONDS:-540}
+build=$1 rounds=${2:-3} only=${3:-} work=$1/bench limit=${BENCH_SECONDS:-540}
 rm -rf "$work"; mkdir -p "$work"
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 skip() { echo "skipped: $*"; }
 stop() { echo "bench: FAIL: $*"; exit 1; }
+every="short four ranks tensor_ranks tokenizers scale"
+for part in $only; do case " $every " in *" $part "*) ;; *) stop "ONLY=$only: there are: $every" ;; esac; done
+parts=${only:-$every}
+# any PART...: whether one of them is measured
+any() { local part; for part in "$@"; do case " $parts " in *" $part "*) return 0 ;; esac; done; return 1; }
 
 # ---- what is measured ----
 has_torch() { [ -x "$1" ] && "$1" -c 'import torch, transformers, tokenizers' 2> /dev/null; }
@@ -29,16 +34,17 @@ find_torch() {
         has_torch "$python" && return 0
     tail -n 1 "$work/pip.log"; return 1
 }
-torch=yes; find_torch || { torch=; skip "PyTorch's measures: no torch, transformers and tokenizers in ${TORCH_PYTHON:-.venv/bench}"; }
+torch=
+if any short four tokenizers; then torch=yes; find_torch || { torch=; skip "PyTorch's measures: no torch, transformers and tokenizers in ${TORCH_PYTHON:-.venv/bench}"; }; fi
 
 make_image() { make --no-print-directory -s "$@" image > "$work/make.log" 2>&1 || { cat "$work/make.log"; exit 1; }; }
-make_image BOARD=host-x1 LAYOUT=single MODEL=smollm2-135m SEQ=512 ROWS=1 MICRO=1
-make_image BOARD=host-x1 LAYOUT=single MODEL=smollm2-135m SEQ=512 ROWS=4 MICRO=1
-make_image BOARD=host-x1 LAYOUT=single MODEL=smollm2-135m SEQ=512 ROWS=1 MICRO=8
-make_image BOARD=host-x8 LAYOUT=pp2dp4 MODEL=smollm2-135m SEQ=512 ROWS=1 MICRO=2
-make_image BOARD=host-x1 LAYOUT=single MODEL=demo SEQ=128 ROWS=4 MICRO=4
-make_image BOARD=host-x8 LAYOUT=tp2pp2dp2 MODEL=demo SEQ=128 ROWS=4 MICRO=2
-make --no-print-directory -s "$build/test/bench/ceiling" "$build/test/bench/tokenizer_bench" "$build/test/layouts/mkdata" || exit 1
+any short && make_image BOARD=host-x1 LAYOUT=single MODEL=smollm2-135m SEQ=512 ROWS=1 MICRO=1
+any four && make_image BOARD=host-x1 LAYOUT=single MODEL=smollm2-135m SEQ=512 ROWS=4 MICRO=1
+any ranks && make_image BOARD=host-x1 LAYOUT=single MODEL=smollm2-135m SEQ=512 ROWS=1 MICRO=8 &&
+    make_image BOARD=host-x8 LAYOUT=pp2dp4 MODEL=smollm2-135m SEQ=512 ROWS=1 MICRO=2
+any tensor_ranks && make_image BOARD=host-x1 LAYOUT=single MODEL=demo SEQ=128 ROWS=4 MICRO=4 &&
+    make_image BOARD=host-x8 LAYOUT=tp2pp2dp2 MODEL=demo SEQ=128 ROWS=4 MICRO=2
+make --no-print-directory -s $(for name in bench/ceiling bench/tokenizer_bench bench/spent layouts/mkdata; do echo "$build/test/$name"; done) || exit 1
 "$build/test/layouts/mkdata" "$work/smollm2-135m.pack" 512 64 49152 1 || exit 1
 "$build/test/layouts/mkdata" "$work/demo.pack" 128 512 640 1 || exit 1
 
@@ -122,12 +128,33 @@ tokenizers() {
     done
 }
 
+# Tables of Llama 3's shapes on clusters of H100: all that make does up to their proof, compilers and links among it; only layoutc's and verify's
+# own objects are there. Peak memory is that of the largest process.
+sizes="1:128 8:1024 128:16384"      # replicas of 128 ranks (tp8 pp16), and ranks
+MOST_SECONDS=60 MOST_MIB=4096       # what the largest may take
+record most_seconds $MOST_SECONDS; record most_mib $MOST_MIB
+scale() {
+    local model size ranks image seconds mib
+    make --no-print-directory -s "$build/lib/liblayoutc.a" "$build/lib/libverify.a" "$build/lib/tools/layoutc/main.o" "$build/lib/tools/verify/main.o" || exit 1
+    for model in llama3.1-70b llama3.1-405b; do
+        for size in $sizes; do
+            ranks=${size#*:} image=$build/h100x${size#*:}/tp8pp16dp${size%:*}/$model/full
+            rm -rf "$image"
+            read -r seconds mib <<< "$("$build/test/bench/spent" make --no-print-directory -s BUILD="$build" BOARDS=test/bench/scale LAYOUTS=test/bench/scale \
+                BOARD="h100x$ranks" LAYOUT="tp8pp16dp${size%:*}" MODEL="$model" "$image/verified" 2> "$work/scale.log")"
+            grep -qs " $ranks ranks," "$image/verified" || stop "$model on $ranks ranks: $(tail -n 1 "$work/scale.log")"
+            record "seconds_${model}_$ranks" "$seconds"; record "mib_${model}_$ranks" "$mib"
+            record "rank_${model}_$ranks" "$(awk -v s="$seconds" -v r="$ranks" 'BEGIN { print 1000 * s / r }')"
+        done
+    done
+}
+
 begun=$SECONDS
-[ -z "$torch" ] || choose_settings
+[ -z "$torch" ] || ! any short four || choose_settings
 declare -A took
 for round in $(seq "$rounds"); do
     echo "bench: round $round of $rounds, after $((SECONDS - begun)) s"
-    for part in short four ranks tensor_ranks tokenizers; do
+    for part in $parts; do
         [ "$round" -gt 1 ] && [ $((SECONDS - begun + took[$part])) -gt "$limit" ] && { skip "$part in round $round: BENCH_SECONDS is $limit"; continue; }
         at=$SECONDS; $part; took[$part]=$((SECONDS - at))
     done
@@ -163,5 +190,13 @@ measure "start to first step against PyTorch" boot s torch_start "max 0.1"
 measure "peak memory against PyTorch, micro-batch 1" peak1 bytes torch_peak1 "max 0.5"
 measure "peak memory against PyTorch, micro-batch 4" peak4 bytes torch_peak4 "max 0.5"
 for name in qwen2.5 llama3.2 llama2 smollm2; do measure "tokenizer $name against tokenizers, one thread" "pack_$name" MB/s "tokenizers_$name" "min 3"; done
+for model in llama3.1-70b llama3.1-405b; do
+    for size in $sizes; do
+        ranks=${size#*:} name="${model#llama3.1-} on $ranks ranks"
+        measure "tables of $name against $MOST_SECONDS s" "seconds_${model}_$ranks" s most_seconds "max 1"
+        measure "tables of $name against $MOST_MIB MiB" "mib_${model}_$ranks" MiB most_mib "max 1"
+        measure "tables of $name, a rank against one of 128" "rank_${model}_$ranks" ms/rank "rank_${model}_128" "max 1.1"
+    done
+done
 echo >> "$json"; echo "]" >> "$json"
-echo "bench: $((SECONDS - begun)) s; counts of operations, ids and allocations are right; written to $json"
+echo "bench: $((SECONDS - begun)) s; what was counted (operations, ids, allocations) is right; written to $json"

@@ -78,4 +78,22 @@ same tiny-qwen2 4 pp4 6 pp4-plain zb-v LAYOUT_SCHEDULE SCHEDULE_ZB_V LAYOUT_RECO
 same tiny-qwen2 4 pp4 6 pp4-plain by-hand LAYOUT_STAGE_LAYERS "{ 1, 4, 1, 2 }"
 near tiny-llama 8 tp4pp2 8 tp4pp2-plain whole-rows LAYOUT_SEQUENCE_PARALLEL 0
 same tiny-llama 8 tp4pp2 8 tp4pp2-whole-rows whole-rows-full LAYOUT_SEQUENCE_PARALLEL 0 LAYOUT_RECOMPUTE RECOMPUTE_FULL
+# What is cut over DP. ZeRO 0 takes the same sums as ZeRO 1, in one piece; from ZeRO 2 on the sums over replicas are taken micro-batch by micro-batch, in
+# another order, so losses and parameters are held to the bounds of layouts_test.sh. How many layers a bucket has changes nothing.
+train tiny-qwen2 4 dp4 plain 2 || echo "FAIL  modes.tiny-qwen2_dp4_plain: $(tail -n 1 $work/tiny-qwen2-dp4-plain.log)"
+same tiny-qwen2 4 dp4 2 dp4-plain zero-0 LAYOUT_ZERO 0
+same tiny-qwen2 4 dp4 2 dp4-plain zero-0-buckets LAYOUT_ZERO 0 LAYOUT_BUCKET_LAYERS 3
+same tiny-qwen2 4 dp4 2 dp4-plain zero-1-buckets LAYOUT_BUCKET_LAYERS 8
+near tiny-qwen2 4 dp4 2 dp4-plain zero-2 LAYOUT_ZERO 2
+same tiny-qwen2 4 dp4 2 dp4-zero-2 zero-2-buckets LAYOUT_ZERO 2 LAYOUT_BUCKET_LAYERS 5
+same tiny-qwen2 4 dp4 2 dp4-zero-2 zero-3 LAYOUT_ZERO 3
+same tiny-qwen2 4 dp4 2 dp4-zero-2 zero-3-buckets LAYOUT_ZERO 3 LAYOUT_BUCKET_LAYERS 4 LAYOUT_RECOMPUTE RECOMPUTE_FULL
+train tiny-qwen3 8 tp2pp2dp2 plain 4 || echo "FAIL  modes.tiny-qwen3_tp2pp2dp2_plain: $(tail -n 1 $work/tiny-qwen3-tp2pp2dp2-plain.log)"
+same tiny-qwen3 8 tp2pp2dp2 4 tp2pp2dp2-plain zero-0 LAYOUT_ZERO 0
+near tiny-qwen3 8 tp2pp2dp2 4 tp2pp2dp2-plain zero-2 LAYOUT_ZERO 2
+same tiny-qwen3 8 tp2pp2dp2 4 tp2pp2dp2-zero-2 zero-3 LAYOUT_ZERO 3 LAYOUT_BUCKET_LAYERS 2
+same tiny-qwen3 8 tp2pp2dp2 4 tp2pp2dp2-zero-2 zero-3-v LAYOUT_ZERO 3 LAYOUT_SCHEDULE SCHEDULE_ZB_V
+train tiny-qwen2 4 pp2dp2 plain 4 || echo "FAIL  modes.tiny-qwen2_pp2dp2_plain: $(tail -n 1 $work/tiny-qwen2-pp2dp2-plain.log)"
+near tiny-qwen2 4 pp2dp2 4 pp2dp2-plain zero-2 LAYOUT_ZERO 2
+same tiny-qwen2 4 pp2dp2 4 pp2dp2-zero-2 zero-3-v LAYOUT_ZERO 3 LAYOUT_SCHEDULE SCHEDULE_ZB_V
 exit 0

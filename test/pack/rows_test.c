@@ -60,9 +60,9 @@ TEST(rows_are_found_in_lines_arrays_and_texts)
         { "a.json", "[{}}]", "1@1:{},2!the array has no end: cut short?" },
         { "a.txt", "one\n\n[two\r\n", "1@1:one,3@3:[two" },
         { "a.jsonl", "", "65 /a.jsonl: no rows: the file is empty" }, /* J1 */
-        { "a.jsonl", "\n \n\r\n", "65 /a.jsonl: no rows: the file is empty" },
-        { "a.jsonl", "\xef\xbb\xbf", "65 /a.jsonl: no rows: the file is empty" },
-        { "a.json", "[ ]", "65 /a.json: no rows: the file is empty" },
+        { "a.jsonl", "\n \n\r\n", "65 /a.jsonl: no rows: the file is empty but for white space" },
+        { "a.jsonl", "\xef\xbb\xbf", "65 /a.jsonl: no rows: the file is empty but for white space" },
+        { "a.json", "[ ]", "65 /a.json: no rows: the file is empty but for [ ]" },
         { "a.jsonl", "PK\003\004", "65 /a.jsonl: this looks like a zip archive, not like text" },
         { "a.jsonl", "\xff\xfe{\0", "65 /a.jsonl: this looks like UTF-16 text, not like text" },
     };

@@ -91,7 +91,8 @@ static void write_all_ranks(void)
         float parameters[192];
         struct rank rank = { .index = i, .row = &rank_rows[i], .stage = &stages[rank_rows[i].pp] };
         fill(parameters, i);
-        EXPECT_EQ(checkpoint_write(&rank, parameters), OK);
+        struct bucket all = { .elements = 192, .shards = rank.stage->shards };
+        EXPECT_EQ(checkpoint_write(&rank, &all, parameters), OK);
     }
 }
 

@@ -379,9 +379,14 @@ BREAK(clear_is_missing) { return drop_kind(c, STEP_CLEAR); }
 BREAK(clear_is_in_the_middle)
 {
     int32_t s = pick_stage(c), j = next_step(c, s, backward_kind(c), 0);
-    int32_t bucket = layer_row(&c->stage[s], c->train[s][j].layer) + c->stage[s].embeds, i = 0;
-    while (c->train[s][i].bucket != bucket)
+    const struct bucket *bucket = c->stage[s].bucket;
+    int32_t i = 0; /* the CLEAR of the bucket that holds the layer */
+    while (c->train[s][j].layer != c->shard[s][bucket[c->train[s][i].bucket].first_shard].layer && i + 1 < c->stage[s].buckets)
         i++;
+    if (c->facts.bucket_layers > 1)
+        i = c->train[s][j].layer == c->stage[s].chunk[0].first_layer + c->stage[s].chunk[0].layers - 1 ? i : NONE;
+    if (i == NONE)
+        return false;
     move_step(c, s, i, j);
     return true;
 }
@@ -392,10 +397,122 @@ BREAK(reduce_is_there_twice) { return double_kind(c, STEP_REDUCE); }
 BREAK(reduce_is_too_early)
 {
     int32_t s = pick_stage(c), i = next_step(c, s, STEP_REDUCE, 0);
-    if (i == NONE)
+    if (i == NONE || c->facts.zero >= 2)
         return false;
     move_step(c, s, i, next_step(c, s, backward_kind(c), 0));
     return true;
+}
+/* A step of that kind that works on gradients or parameters that are whole for a while; NONE. */
+static int32_t find_whole(const struct copy *c, int32_t s, enum step_kind kind)
+{
+    int32_t i = find_step(c, s, kind), steps = c->stage[s].train.steps;
+    for (int32_t n = 0; i != NONE && n < steps; n++, i = (i + 1) % steps)
+        if (c->train[s][i].kind == kind && (c->train[s][i].weights != NONE || c->train[s][i].gradients != NONE))
+            return i;
+    return NONE;
+}
+BREAK(one_micro_batchs_gradients_are_not_reduced)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_REDUCE);
+    if (i != NONE)
+        drop_step(c, s, i);
+    return i != NONE;
+}
+BREAK(one_micro_batchs_gradients_are_reduced_twice)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_REDUCE);
+    if (i != NONE)
+        double_step(c, s, i);
+    return i != NONE;
+}
+BREAK(one_micro_batchs_gradients_are_reduced_early)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_REDUCE), j = i;
+    if (i == NONE)
+        return false;
+    while (c->train[s][j].kind == STEP_REDUCE || c->train[s][j].kind == STEP_COPIES)
+        j--;
+    move_step(c, s, i, j);
+    return true;
+}
+BREAK(one_micro_batchs_gradients_are_not_cleared)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_CLEAR);
+    if (i != NONE)
+        drop_step(c, s, i);
+    return i != NONE;
+}
+BREAK(one_micro_batchs_gradients_are_cleared_twice)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_CLEAR);
+    if (i != NONE)
+        double_step(c, s, i);
+    return i != NONE;
+}
+BREAK(one_micro_batchs_gradients_are_reduced_behind_the_norm)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_REDUCE);
+    if (i != NONE)
+        move_step(c, s, i, next_step(c, s, STEP_NORM, 0));
+    return i != NONE;
+}
+BREAK(gradients_of_another_micro_batch)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_LAYER_BACKWARD);
+    if (i == NONE)
+        return false;
+    int32_t *gradients = &c->train[s][i].gradients, bucket = c->buffer[s][*gradients].bucket;
+    for (int32_t b = 0; b < c->stage[s].buffers; b++)
+        if (c->buffer[s][b].kind == BUFFER_BUCKET_GRADIENT && c->buffer[s][b].bucket == bucket && b != *gradients) {
+            *gradients = b;
+            return true;
+        }
+    return false;
+}
+BREAK(parameters_are_not_gathered)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_GATHER);
+    if (i != NONE)
+        drop_step(c, s, i);
+    return i != NONE;
+}
+BREAK(parameters_of_another_bucket)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_LAYER), b = 0;
+    if (i == NONE || c->train[s][i].weights == NONE)
+        return false;
+    while (c->buffer[s][b].kind != BUFFER_BUCKET || c->buffer[s][b].bucket == c->buffer[s][c->train[s][i].weights].bucket)
+        if (++b == c->stage[s].buffers)
+            return false;
+    c->train[s][i].weights = b;
+    return true;
+}
+BREAK(gathered_into_another_bucket)
+{
+    int32_t s = pick_stage(c), i = find_whole(c, s, STEP_GATHER);
+    if (i == NONE)
+        return false;
+    c->train[s][i].bucket = (int16_t)((c->train[s][i].bucket + 1) % c->stage[s].buckets);
+    return c->stage[s].buckets > 1;
+}
+BREAK(parameters_named_without_need)
+{
+    int32_t s = pick_stage(c), i = find_step(c, s, STEP_LAYER);
+    if (c->facts.zero == 3)
+        return false;
+    c->train[s][i].weights = c->train[s][i].saved;
+    return true;
+}
+BREAK(slices_held_are_larger) { c->stage[pick_stage(c)].held_elements += 64; return true; }
+BREAK(whole_bucket_is_shorter)
+{
+    int32_t s = pick_stage(c);
+    for (int32_t b = 0; b < c->stage[s].buffers; b++)
+        if (c->buffer[s][b].kind == BUFFER_BUCKET_GRADIENT) {
+            c->buffer[s][b].bytes -= 256;
+            return true;
+        }
+    return false;
 }
 BREAK(update_is_missing) { return drop_kind(c, STEP_UPDATE); }
 BREAK(update_is_before_the_norm)
@@ -404,11 +521,11 @@ BREAK(update_is_before_the_norm)
     move_step(c, s, find_step(c, s, STEP_UPDATE), next_step(c, s, STEP_NORM, 0));
     return true;
 }
-BREAK(gather_is_missing) { return drop_kind(c, STEP_GATHER); }
+BREAK(gather_is_missing) { return c->facts.zero < 3 && drop_kind(c, STEP_GATHER); }
 BREAK(gather_is_before_the_update)
 {
     int32_t s = pick_stage(c), i = next_step(c, s, STEP_GATHER, 0);
-    if (i == NONE)
+    if (i == NONE || c->facts.zero == 3)
         return false;
     move_step(c, s, i, next_step(c, s, STEP_UPDATE, 0));
     return true;
@@ -609,6 +726,19 @@ static const struct {
     ROW(reduce_is_missing, "once"),
     ROW(reduce_is_there_twice, "once"),
     ROW(reduce_is_too_early, "once"),
+    ROW(one_micro_batchs_gradients_are_not_reduced, "once"),
+    ROW(one_micro_batchs_gradients_are_reduced_twice, "once"),
+    ROW(one_micro_batchs_gradients_are_reduced_early, "once"),
+    ROW(one_micro_batchs_gradients_are_not_cleared, "once"),
+    ROW(one_micro_batchs_gradients_are_cleared_twice, "once"),
+    ROW(one_micro_batchs_gradients_are_reduced_behind_the_norm, "once"),
+    ROW(gradients_of_another_micro_batch, "once"),
+    ROW(parameters_are_not_gathered, "written"),
+    ROW(parameters_of_another_bucket, "written"),
+    ROW(gathered_into_another_bucket, "written"),
+    ROW(parameters_named_without_need, "written"),
+    ROW(slices_held_are_larger, "covered"),
+    ROW(whole_bucket_is_shorter, "no_overlap"),
     ROW(update_is_missing, "once"),
     ROW(update_is_before_the_norm, "once"),
     ROW(gather_is_missing, "once"),

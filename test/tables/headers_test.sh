@@ -23,7 +23,7 @@ says() {
 
 check an_unknown_board_lists_those_there_are   says 2 "BOARD=dgx: there is no boards/dgx/board.mk; there are: dgx-a100x8 " BOARD=dgx size
 check an_unknown_layout_lists_those_there_are  says 2 "LAYOUT=tp3: there is no layouts/tp3.h; there are: dp2 " LAYOUT=tp3 size
-check an_unknown_model_lists_those_there_are   says 2 "MODEL=gpt-2: there is no layouts/models/gpt-2.h; there are: demo llama3.1-8b " MODEL=gpt-2 size
+check an_unknown_model_lists_those_there_are   says 2 "MODEL=gpt-2: there is no layouts/models/gpt-2.h; there are: demo llama3.1-405b " MODEL=gpt-2 size
 check an_unknown_method_lists_those_there_are  says 2 "METHOD=lora: there is no layouts/methods/lora.h; there are: full" METHOD=lora size
 check a_layout_of_another_board_is_refused     says 2 "layouts/tp2.h: LAYOUT_TP 2 x LAYOUT_PP 1 x LAYOUT_DP 1 = 2 ranks, but boards/host-x8/board.h has" LAYOUT=tp2
 check heads_that_tp_does_not_divide            says 2 "LAYOUT_TP is 2; it does not divide MODEL_HEADS 9 of layouts/models/smollm2-135m.h; for this model LAYOUT_TP may be 1, 3" MODEL=smollm2-135m

@@ -411,10 +411,10 @@ BAD(context_parallel)
 {
     in->layout.cp = 2;
 }
-BAD(zero_3)
-{
-    in->layout.zero = 3;
-}
+BAD(zero_4) { in->layout.zero = 4; }
+BAD(zero_below) { in->layout.zero = -1; }
+BAD(zero_3_of_one) { in->layout.zero = 3; }
+BAD(no_bucket_layers) { in->layout.bucket_layers = 0; }
 BAD(chunks_of_1f1b) { in->layout.chunks = 2; }
 BAD(one_chunk_interleaved) { in->layout.schedule = ORDER_INTERLEAVED; }
 BAD(three_chunks_of_zb_v) { in->layout.schedule = ORDER_ZB_V; in->layout.chunks = 3; in->layout.folded = true; }
@@ -517,7 +517,10 @@ TEST(what_cannot_be_is_refused_in_one_line_that_says_what_can)
         ROW(unknown_recompute, "LAYOUT_RECOMPUTE is 9", "RECOMPUTE_SELECTIVE"),
         ROW(recompute_of_too_many_layers, "LAYOUT_RECOMPUTE_LAYERS is 10; allowed are 1 to 9"),
         ROW(recompute_layers_without_mode, "LAYOUT_RECOMPUTE_LAYERS is 3, but LAYOUT_RECOMPUTE is not RECOMPUTE_LAYERS"),
-        ROW(zero_3, "LAYOUT_ZERO is 3; allowed"),
+        ROW(zero_4, "LAYOUT_ZERO is 4; allowed are 0 (nothing is cut over DP)"),
+        ROW(zero_below, "LAYOUT_ZERO is -1; allowed are 0"),
+        ROW(zero_3_of_one, "LAYOUT_ZERO is 3, but LAYOUT_DP is 1", "take 0 or 1"),
+        ROW(no_bucket_layers, "LAYOUT_BUCKET_LAYERS is 0"),
         ROW(chunks_of_1f1b, "LAYOUT_CHUNKS is 2", "only SCHEDULE_INTERLEAVED, SCHEDULE_ZB_V and SCHEDULE_TABLE"),
         ROW(one_chunk_interleaved, "LAYOUT_CHUNKS is 1", "needs 2 to 8 chunks"),
         ROW(three_chunks_of_zb_v, "LAYOUT_CHUNKS is 3", "SCHEDULE_ZB_V has 2"),

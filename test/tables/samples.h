@@ -17,6 +17,7 @@ static inline const struct input *sample(int index)
         bool tied, qkv_bias, qk_norm, bf16, stages_by_hand;
         enum recompute recompute;
         bool whole_rows;
+        int zero_plus_1, bucket_layers;
     } corners[] = {
         { .name = "single", .micro_batches = 4 },
         { .name = "single-tied", .micro_batches = 4, .tied = true, .qk_norm = true },
@@ -33,6 +34,10 @@ static inline const struct input *sample(int index)
         { .name = "pp2-interleaved-tied", .pp = 2, .chunks = 3, .micro_batches = 4, .schedule = ORDER_INTERLEAVED, .tied = true },
         { .name = "tp2pp4-zb-v", .tp = 2, .pp = 4, .chunks = 2, .micro_batches = 7, .schedule = ORDER_ZB_V, .tied = true, .qk_norm = true },
         { .name = "tp2pp2-zb-h1-full", .tp = 2, .pp = 2, .micro_batches = 3, .schedule = ORDER_ZB_H1, .qk_norm = true, .recompute = AGAIN_FULL },
+        { .name = "tp2dp2-zero-0", .tp = 2, .dp = 2, .micro_batches = 2, .tied = true, .zero_plus_1 = 1, .bucket_layers = 4 },
+        { .name = "dp4-zero-2-tied", .dp = 4, .micro_batches = 2, .tied = true, .qk_norm = true, .zero_plus_1 = 3, .bucket_layers = 2 },
+        { .name = "tp2pp2dp2-zero-3-tied", .tp = 2, .pp = 2, .dp = 2, .micro_batches = 3, .tied = true, .qkv_bias = true, .zero_plus_1 = 4, .bucket_layers = 3 },
+        { .name = "pp2dp2-zero-3-v", .pp = 2, .dp = 2, .chunks = 2, .micro_batches = 3, .schedule = ORDER_ZB_V, .bf16 = true, .recompute = AGAIN_FULL, .zero_plus_1 = 4 },
         { .name = "pp2-full", .pp = 2, .micro_batches = 4, .tied = true, .recompute = AGAIN_FULL },
         { .name = "tp2dp2-selective", .tp = 2, .dp = 2, .micro_batches = 2, .qk_norm = true, .recompute = AGAIN_SELECTIVE },
         { .name = "pp2-layers", .pp = 2, .micro_batches = 3, .schedule = ORDER_GPIPE, .qkv_bias = true, .bf16 = true, .recompute = AGAIN_LAYERS },
@@ -67,7 +72,8 @@ static inline const struct input *sample(int index)
                     .micro_batches = corners[index].micro_batches,
                     .micro_batch_rows = 2,
                     .sequence_tokens = 48,
-                    .zero = 1,
+                    .zero = corners[index].zero_plus_1 > 0 ? corners[index].zero_plus_1 - 1 : 1,
+                    .bucket_layers = corners[index].bucket_layers > 0 ? corners[index].bucket_layers : 1,
                     .sequence_parallel = !corners[index].whole_rows,
                     .recompute = corners[index].recompute == AGAIN_UNKNOWN ? AGAIN_NONE : corners[index].recompute,
                     .recompute_layers = corners[index].recompute == AGAIN_LAYERS ? 2 : 0 },
@@ -106,6 +112,8 @@ static inline struct facts facts_of(const struct input *in)
         .pp = l->pp,
         .dp = l->dp,
         .cp = l->cp,
+        .zero = l->zero,
+        .bucket_layers = l->bucket_layers,
         .micro_batches = l->micro_batches,
         .micro_batch_rows = l->micro_batch_rows,
         .sequence_tokens = l->sequence_tokens,

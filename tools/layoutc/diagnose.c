@@ -64,7 +64,7 @@ static enum status check_ranges(const struct input *input)
           l->micro_batch_rows, INDEX_MOST },
         { l->sequence_tokens_by_make ? "make" : l->header, l->sequence_tokens_by_make ? "SEQ" : "LAYOUT_SEQUENCE_TOKENS",
           l->sequence_tokens, 1 << 24 },
-        { l->header, "LAYOUT_ZERO", l->zero, 1 },
+        { l->header, "LAYOUT_BUCKET_LAYERS", l->bucket_layers, INDEX_MOST },
         { m->header, "MODEL_HIDDEN", m->hidden, 1 << 20 },
         { m->header, "MODEL_LAYERS", m->layers, INDEX_MOST },
         { m->header, "MODEL_HEADS", m->heads, INDEX_MOST },
@@ -198,6 +198,16 @@ static enum status check_stages(const struct input *input)
     return OK;
 }
 
+static enum status check_zero(const struct layout_input *l)
+{
+    if (l->zero < 0 || l->zero > 3)
+        return fail(E_USAGE, "%s: LAYOUT_ZERO is %" PRId64 "; allowed are 0 (nothing is cut over DP), 1 (optimizer state), 2 (and gradients), 3 (and parameters)",
+                    l->header, l->zero);
+    if (l->zero >= 2 && l->dp == 1)
+        return fail(E_USAGE, "%s: LAYOUT_ZERO is %" PRId64 ", but LAYOUT_DP is 1: there is nothing to cut over; take 0 or 1", l->header, l->zero);
+    return OK;
+}
+
 static enum status check_recompute(const struct input *input)
 {
     const struct layout_input *l = &input->layout;
@@ -240,6 +250,7 @@ enum status diagnose_input(const struct input *input)
     TRY(check_flag(m->header, "MODEL_TIED", m->tied));
     TRY(check_tensor_parallel(input));
     TRY(check_stages(input));
+    TRY(check_zero(&input->layout));
     TRY(check_recompute(input));
     TRY(check_devices(input));
     TRY(check_link_groups(input));

@@ -15,7 +15,7 @@ static const char *const cut_names[] = { "CUT_NONE,", "CUT_ROWS,", "CUT_COLUMNS,
 static const char *const sum_names[] = { "COPIES_EQUAL,", "COPIES_SUM_TP,", "COPIES_SUM_KV," };
 static const char *const buffer_names[BUFFER_KINDS] = {
     "PARAMETERS", "GRADIENTS", "MOMENT_1", "MOMENT_2",          "MASTER", "ROPE", "SLOTS", "STAGING",
-    "BATCH",      "RESIDUAL",  "SAVED",    "CORE", "KEPT", "RESIDUAL_GRADIENT", "WORK",
+    "BATCH",      "RESIDUAL",  "SAVED",    "CORE", "KEPT", "RESIDUAL_GRADIENT", "BUCKET", "BUCKET_GRADIENT", "HEAD_GRADIENT", "WORK",
 };
 static const char *const step_names[STEP_KINDS] = {
     "FEED",           "EMBED",         "RECEIVE_FORWARD", "LAYER", "SEND_FORWARD", "HEAD",   "HEAD_EVALUATE", "RECEIVE_BACKWARD",
@@ -104,13 +104,13 @@ static void emit_shards(FILE *f, const struct draft *draft, int32_t pp)
 
 static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 {
-    char micro[16], layer[16], last[16];
-    fprintf(f, "static const struct buffer buffers_stage_%d[] = {\n    /* %-26s %6s %6s %10s %10s %14s %14s */\n", (int)pp, "kind", "micro",
-            "layer", "first step", "last step", "offset", "bytes");
+    char micro[16], layer[16], bucket[16], last[16];
+    fprintf(f, "static const struct buffer buffers_stage_%d[] = {\n    /* %-26s %6s %6s %6s %10s %10s %14s %14s */\n", (int)pp, "kind", "micro",
+            "layer", "bucket", "first step", "last step", "offset", "bytes");
     for (int32_t i = 0; i < stage->buffers; i++) {
         const struct buffer *b = &stage->buffer[i];
-        fprintf(f, "    { BUFFER_%s,%*s %5s, %5s, %9d, %9s, %13" PRId64 ", %13" PRId64 " }, /* %d */\n", buffer_names[b->kind],
-                gap(18, buffer_names[b->kind]), "", number(micro, b->micro), number(layer, b->layer), (int)b->first_step,
+        fprintf(f, "    { BUFFER_%s,%*s %5s, %5s, %5s, %9d, %9s, %13" PRId64 ", %13" PRId64 " }, /* %d */\n", buffer_names[b->kind],
+                gap(18, buffer_names[b->kind]), "", number(micro, b->micro), number(layer, b->layer), number(bucket, b->bucket), (int)b->first_step,
                 number(last, b->last_step), b->offset_bytes, b->bytes, (int)i);
     }
     fprintf(f, "};\n");
@@ -118,15 +118,16 @@ static void emit_buffers(FILE *f, const struct stage *stage, int32_t pp)
 
 static void emit_program(FILE *f, const struct program *program, const char *name, int32_t pp)
 {
-    char text[10][16];
-    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %5s %6s %5s %5s %5s %5s %5s %5s %5s */\n", name, (int)pp, "does",
-            "chunk", "micro", "layer", "bucket", "batch", "in", "out", "saved", "core", "kept", "work");
+    char text[12][16];
+    fprintf(f, "static const struct step %s_stage_%d[] = {\n    /* %-21s %5s %5s %5s %6s %5s %5s %5s %5s %5s %5s %5s %7s %9s */\n", name, (int)pp, "does",
+            "chunk", "micro", "layer", "bucket", "batch", "in", "out", "saved", "core", "kept", "work", "weights", "gradients");
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *s = &program->step[i];
-        fprintf(f, "    { STEP_%s,%*s %4d, %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s, %4s, %4s }, /* %d */\n", step_names[s->kind],
+        fprintf(f, "    { STEP_%s,%*s %4d, %4s, %4s, %5s, %4s, %4s, %4s, %4s, %4s, %4s, %4s, %6s, %8s }, /* %d */\n", step_names[s->kind],
                 gap(15, step_names[s->kind]), "", s->chunk, number(text[0], s->micro), number(text[1], s->layer), number(text[2], s->bucket),
                 number(text[3], s->batch), number(text[4], s->in), number(text[5], s->out), number(text[6], s->saved),
-                number(text[7], s->core), number(text[8], s->kept), number(text[9], s->work), (int)i);
+                number(text[7], s->core), number(text[8], s->kept), number(text[9], s->work),
+                number(text[10], s->weights), number(text[11], s->gradients), (int)i);
     }
     fprintf(f, "};\n");
 }
@@ -167,8 +168,8 @@ static void emit_stages(FILE *f, const struct draft *draft)
                 (int)s, (int)stage->evaluate.steps);
         fprintf(f,
                 "      .parameter_elements = %" PRId64 ", .head_gradient = %s, .gradient_elements = %" PRId64 ", .state_elements = %" PRId64
-                ",\n",
-                stage->parameter_elements, head_gradient, stage->gradient_elements, stage->state_elements);
+                ", .held_elements = %" PRId64 ",\n",
+                stage->parameter_elements, head_gradient, stage->gradient_elements, stage->state_elements, stage->held_elements);
         fprintf(f, "      .arena_bytes = %" PRId64 ", .arena_bound_bytes = %" PRId64 " },\n", stage->arena_bytes, stage->arena_bound_bytes);
     }
     fprintf(f, "};\n\n");

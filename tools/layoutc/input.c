@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 /* Raised with every change of what layoutc makes of the same headers. */
-static const char tables_version[] = "nocturne 0.1 tables 6";
+static const char tables_version[] = "nocturne 0.1 tables 7";
 
 #define TEXT_OF(value) #value
 #define TEXT(value)    TEXT_OF(value)
@@ -116,7 +116,7 @@ enum status input_read(struct input *input)
                          : LAYOUT_RECOMPUTE == RECOMPUTE_FULL      ? AGAIN_FULL
                          : LAYOUT_RECOMPUTE == RECOMPUTE_LAYERS    ? AGAIN_LAYERS
                                                                    : AGAIN_UNKNOWN,
-            .zero = LAYOUT_ZERO, .tp_across_link_groups = LAYOUT_TP_ACROSS_LINK_GROUPS,
+            .zero = LAYOUT_ZERO, .bucket_layers = LAYOUT_BUCKET_LAYERS, .tp_across_link_groups = LAYOUT_TP_ACROSS_LINK_GROUPS,
         },
         .model = {
             .name = MODEL_NAME, .header = MODEL_HEADER, .hidden = MODEL_HIDDEN, .layers = MODEL_LAYERS, .heads = MODEL_HEADS,

@@ -29,7 +29,7 @@ struct layout_input {
     int64_t schedule_value; /* as the header has it, for the message about an unknown one */
     int64_t micro_batches, micro_batch_rows, sequence_tokens;
     bool micro_batches_by_make, micro_batch_rows_by_make, sequence_tokens_by_make; /* make's MICRO, ROWS, SEQ */
-    int64_t zero;
+    int64_t zero, bucket_layers;
     int64_t sequence_parallel;
     enum recompute recompute;
     int64_t recompute_value, recompute_layers; /* as the header has them */

@@ -3,12 +3,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *memory_name(enum buffer_kind kind)
 {
     static const char *const names[BUFFER_KINDS] = {
         "parameters",         "gradients", "first moments", "second moments",    "master weights",     "rotary table", "message slots",
-        "checkpoint staging", "batches",   "layer inputs",  "saved activations", "saved attention", "kept gradients", "residual gradients", "scratch",
+        "checkpoint staging", "batches",   "layer inputs",  "saved activations", "saved attention", "kept gradients", "residual gradients", "gathered parameters",
+        "gradients of a bucket", "gradients of a tied head", "scratch",
     };
     return names[kind];
 }
@@ -33,27 +35,45 @@ static bool whole_program(const struct buffer *buffer)
     return buffer->last_step == INT32_MAX;
 }
 
+/* The first step of the program at which buffers [first, end), which are its own, take the most; *most is what they take. */
+static int32_t fullest_step(const struct stage *stage, int32_t first, int32_t end, int32_t steps, int64_t *most)
+{
+    int64_t *change = calloc((size_t)steps + 1, sizeof *change), live = 0;
+    int32_t fullest = 0;
+    if (change == NULL)
+        exit(fail(E_AGAIN, "no memory for %d steps", (int)steps));
+    for (int32_t i = first; i < end; i++) {
+        change[stage->buffer[i].first_step] += stage->buffer[i].bytes;
+        change[stage->buffer[i].last_step + 1] -= stage->buffer[i].bytes;
+    }
+    *most = 0;
+    for (int32_t step = 0; step < steps; step++) {
+        live += change[step];
+        if (live > *most) {
+            *most = live;
+            fullest = step;
+        }
+    }
+    free(change);
+    return fullest;
+}
+
 /* Buffers [first, end) are those of one program: adds them to map as they stand at its fullest step, if that is fuller than before. */
 static void look_at_program(struct memory_map *map, int64_t *fullest, const struct stage *stage, int32_t first, int32_t end,
                             const struct program *program, bool evaluation)
 {
-    for (int32_t step = 0; step < program->steps; step++) {
-        int64_t live[BUFFER_KINDS] = { 0 }, sum = 0;
-        for (int32_t i = first; i < end; i++) {
-            const struct buffer *b = &stage->buffer[i];
-            if (b->first_step <= step && step <= b->last_step) {
-                live[b->kind] += b->bytes;
-                sum += b->bytes;
-            }
-        }
-        if (sum <= *fullest)
-            continue;
-        *fullest = sum;
-        map->evaluation = evaluation;
-        map->fullest_step = step;
-        for (int kind = BUFFER_BATCH; kind < BUFFER_KINDS; kind++)
-            map->full_bytes[kind] = live[kind];
-    }
+    int64_t live[BUFFER_KINDS] = { 0 }, most;
+    int32_t step = fullest_step(stage, first, end, program->steps, &most);
+    if (most <= *fullest)
+        return;
+    for (int32_t i = first; i < end; i++)
+        if (stage->buffer[i].first_step <= step && step <= stage->buffer[i].last_step)
+            live[stage->buffer[i].kind] += stage->buffer[i].bytes;
+    *fullest = most;
+    map->evaluation = evaluation;
+    map->fullest_step = step;
+    for (int kind = BUFFER_BATCH; kind < BUFFER_KINDS; kind++)
+        map->full_bytes[kind] = live[kind];
 }
 
 struct memory_map memory_map_of(const struct stage *stage)

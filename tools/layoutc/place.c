@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/layoutc/shelf.h"
 
 /* ---- orders ---- */
 
@@ -51,43 +52,18 @@ static int born_first(const void *left, const void *right)
     return order != 0 ? order : by_index(a, b);
 }
 
-static int lower_first(const void *left, const void *right)
-{
-    const struct buffer *a = *(struct buffer *const *)left, *b = *(struct buffer *const *)right;
-    int order = compare(a->offset_bytes, b->offset_bytes);
-    return order != 0 ? order : by_index(a, b);
-}
-
 /* ---- one program ---- */
 
-static bool meet(const struct buffer *a, const struct buffer *b)
-{
-    return a->first_step <= b->last_step && b->first_step <= a->last_step;
-}
-
-/* Puts buffers into the lowest gaps, in the order given; placed is scratch of the same length. Returns the height. */
-static int64_t fill_lowest(struct buffer **buffer, struct buffer **placed, int32_t count)
+/* Puts buffers into the lowest gaps, in the order given. Returns the height. */
+static int64_t fill_lowest(struct buffer **buffer, int32_t count, struct shelf *shelf)
 {
     int64_t height = 0;
+    shelf_clear(shelf);
     for (int32_t i = 0; i < count; i++) {
-        int64_t at = 0;
-        int32_t below = i;
-        for (int32_t j = 0; j < i; j++) { /* placed is sorted by offset */
-            if (!meet(placed[j], buffer[i]))
-                continue;
-            if (placed[j]->offset_bytes - at >= buffer[i]->bytes)
-                break;
-            if (placed[j]->offset_bytes + placed[j]->bytes > at)
-                at = placed[j]->offset_bytes + placed[j]->bytes;
-        }
-        buffer[i]->offset_bytes = at;
-        while (below > 0 && lower_first(&placed[below - 1], &buffer[i]) > 0) {
-            placed[below] = placed[below - 1];
-            below--;
-        }
-        placed[below] = buffer[i];
-        if (at + buffer[i]->bytes > height)
-            height = at + buffer[i]->bytes;
+        buffer[i]->offset_bytes = shelf_gap(shelf, buffer[i]);
+        shelf_put(shelf, buffer[i]);
+        if (buffer[i]->offset_bytes + buffer[i]->bytes > height)
+            height = buffer[i]->offset_bytes + buffer[i]->bytes;
     }
     return height;
 }
@@ -118,14 +94,14 @@ static struct height place_program(struct draft *draft, struct buffer *first, in
 {
     static int (*const orders[])(const void *, const void *) = { larger_first, longer_first, born_first };
     struct buffer **buffer = blocks_take(&draft->blocks, count, sizeof(struct buffer *));
-    struct buffer **placed = blocks_take(&draft->blocks, count, sizeof(struct buffer *));
     int64_t *best = blocks_take(&draft->blocks, count, sizeof *best), *change = blocks_take(&draft->blocks, steps + 1LL, sizeof *change);
     for (int32_t i = 0; i < count; i++)
         buffer[i] = &first[i];
+    struct shelf shelf = shelf_make(draft, first, count, steps);
     struct height height = { .placed = INT64_MAX, .bound = bound_of(buffer, count, steps, change) };
     for (int o = 0; o < (int)ELEMENTS_OF(orders) && height.placed > height.bound; o++) {
         qsort(buffer, (size_t)count, sizeof *buffer, orders[o]);
-        int64_t placed_bytes = fill_lowest(buffer, placed, count);
+        int64_t placed_bytes = fill_lowest(buffer, count, &shelf);
         if (placed_bytes < height.placed) {
             height.placed = placed_bytes;
             for (int32_t i = 0; i < count; i++)

@@ -1,9 +1,12 @@
 /* shards.c: see shards.h. Build host.
  *
- * (1) Buckets of a stage, in this order and each where it has it: the embedding; each layer; the final norm with the head.
+ * (1) Buckets of a stage, in this order and each where it has it: the embedding; runs of LAYOUT_BUCKET_LAYERS layers of a chunk; the head with the
+ *     final norm (src/tables.h, rule 1).
  * (2) Products that are taken at once (q with k and v, their biases, gate with up) lie without a gap; every such run starts at a multiple of 64
  *     elements from its bucket's start, for vector loads. */
 #include "tools/layoutc/shards.h"
+
+#include "tools/layoutc/chunks.h"
 
 enum { SHARDS_A_LAYER_MOST = 14, SHARDS_OUTSIDE_MOST = 3 };
 
@@ -127,7 +130,6 @@ static void put_layer(struct builder *b, int32_t layer)
     const struct share *s = &b->draft->share;
     enum copies_sum norms = norm_sum(s);
     int64_t c = m->hidden, d = m->head_dim, q = m->heads * d, kv = m->kv_heads * d, q_local = s->heads * d, kv_local = s->kv_heads * d;
-    begin_bucket(b, blocks_text(&b->draft->blocks, "layer %d", (int)layer));
     put_norm(b, PARAMETER_ATTENTION_NORM, layer, "input_layernorm.weight", c, norms);
     begin_run(b);
     put_rows(b, PARAMETER_Q, layer, "self_attn.q_proj.weight", q, c, q_local, 1);
@@ -151,42 +153,72 @@ static void put_layer(struct builder *b, int32_t layer)
     put_rows(b, PARAMETER_UP, layer, "mlp.up_proj.weight", m->intermediate, c, s->intermediate, 1);
     begin_run(b);
     put_columns(b, PARAMETER_DOWN, layer, "mlp.down_proj.weight", c, m->intermediate, s->intermediate);
+}
+
+static void put_layers(struct builder *b, int32_t first, int32_t layers)
+{
+    struct blocks *blocks = &b->draft->blocks;
+    begin_bucket(b, layers == 1 ? blocks_text(blocks, "layer %d", (int)first) : blocks_text(blocks, "layers %d to %d", (int)first, (int)(first + layers - 1)));
+    for (int32_t i = 0; i < layers; i++)
+        put_layer(b, first + i);
     end_bucket(b);
+}
+
+static void put_final_norm(struct builder *b)
+{
+    put_norm(b, PARAMETER_FINAL_NORM, NONE, "model.norm.weight", b->draft->input->model.hidden, norm_sum(&b->draft->share));
 }
 
 static void put_embedding(struct builder *b)
 {
     const struct model_input *m = &b->draft->input->model;
+    bool apart = m->tied && !b->draft->stage[b->pp].heads;
     begin_bucket(b, "embedding");
     put_rows(b, PARAMETER_EMBEDDING, NONE, "model.embed_tokens.weight", m->vocabulary, m->hidden, b->draft->share.vocabulary, 1);
+    if (m->tied && !apart)
+        put_final_norm(b);
+    begin_run(b);
+    if (apart)
+        b->end += round_up(m->hidden, BUCKET_ALIGN_ELEMENTS); /* as long as the head's bucket, which holds the final norm */
     end_bucket(b);
 }
 
-/* A tied head on the embedding's own stage reads the embedding and has no shard; on another stage it is a second copy of it. */
+/* A tied head on the embedding's own stage reads the embedding and has no bucket; on another stage it is a second copy of it. */
 static void put_head(struct builder *b)
 {
     const struct model_input *m = &b->draft->input->model;
-    bool here = b->draft->stage[b->pp].embeds;
     begin_bucket(b, "head");
-    put_norm(b, PARAMETER_FINAL_NORM, NONE, "model.norm.weight", m->hidden, norm_sum(&b->draft->share));
-    if (!m->tied || !here) {
-        begin_run(b);
-        put(b, (struct shard){
-                   .name = m->tied ? "model.embed_tokens.weight" : "lm_head.weight",
-                   .parameter = PARAMETER_HEAD,
-                   .layer = NONE,
-                   .rows = m->vocabulary,
-                   .columns = m->hidden,
-                   .cut = CUT_ROWS,
-                   .copies = 1,
-                   .local_rows = b->draft->share.vocabulary,
-                   .local_columns = m->hidden,
-                   .decays = true,
-                   .copies_sum = COPIES_EQUAL,
-                   .counts = !m->tied,
-               });
-    }
+    put(b, (struct shard){
+               .name = m->tied ? "model.embed_tokens.weight" : "lm_head.weight",
+               .parameter = PARAMETER_HEAD,
+               .layer = NONE,
+               .rows = m->vocabulary,
+               .columns = m->hidden,
+               .cut = CUT_ROWS,
+               .copies = 1,
+               .local_rows = b->draft->share.vocabulary,
+               .local_columns = m->hidden,
+               .decays = true,
+               .copies_sum = COPIES_EQUAL,
+               .counts = !m->tied,
+           });
+    put_final_norm(b);
+    begin_run(b);
     end_bucket(b);
+}
+
+/* How much of the flat buffers a rank holds (src/tables.h, rule 6). */
+static void hold_slices(const struct draft *draft, struct stage *stage)
+{
+    const struct layout_input *l = &draft->input->layout;
+    int64_t all = stage->parameter_elements, slices = all / l->dp;
+    bool own_head_gradient = draft->input->model.tied && stage->embeds && stage->heads;
+    stage->state_elements = l->zero >= 1 ? slices : all;
+    stage->held_elements = l->zero >= 3 ? slices : all;
+    stage->gradient_elements = l->zero >= 2 ? slices : all;
+    stage->head_gradient = own_head_gradient ? stage->gradient_elements : NONE;
+    if (own_head_gradient)
+        stage->gradient_elements += l->zero >= 2 ? stage->bucket[0].elements / l->dp : draft->share.vocabulary * draft->input->model.hidden;
 }
 
 static void make_stage(struct draft *draft, int32_t pp)
@@ -200,15 +232,18 @@ static void make_stage(struct draft *draft, int32_t pp)
         .shard = blocks_take(&draft->blocks, shards_most, sizeof *b.shard),
         .bucket = blocks_take(&draft->blocks, stage->layers + 2, sizeof *b.bucket),
     };
+    int32_t most = (int32_t)draft->input->layout.bucket_layers;
     draft->parameter_offset[pp] = blocks_take(&draft->blocks, offsets, sizeof(int64_t));
     for (int64_t i = 0; i < offsets; i++)
         draft->parameter_offset[pp][i] = NONE;
     if (stage->embeds)
         put_embedding(&b);
     for (int32_t c = 0; c < stage->chunks; c++)
-        for (int32_t i = 0; i < stage->chunk[c].layers; i++)
-            put_layer(&b, stage->chunk[c].first_layer + i);
-    if (stage->heads)
+        for (int32_t i = 0; i < stage->chunk[c].layers; i += most) {
+            int32_t left = stage->chunk[c].layers - i;
+            put_layers(&b, stage->chunk[c].first_layer + i, left < most ? left : most);
+        }
+    if (stage->heads && !(draft->input->model.tied && stage->embeds))
         put_head(&b);
     ASSERT(b.shards <= shards_most && b.buckets <= stage->layers + 2);
     stage->shard = b.shard;
@@ -216,10 +251,7 @@ static void make_stage(struct draft *draft, int32_t pp)
     stage->bucket = b.bucket;
     stage->buckets = b.buckets;
     stage->parameter_elements = b.end;
-    stage->state_elements = b.end / draft->input->layout.dp;
-    bool own_head_gradient = draft->input->model.tied && stage->embeds && stage->heads;
-    stage->head_gradient = own_head_gradient ? b.end : NONE;
-    stage->gradient_elements = b.end + (own_head_gradient ? draft->share.vocabulary * draft->input->model.hidden : 0);
+    hold_slices(draft, stage);
 }
 
 void shards_make(struct draft *draft)

@@ -234,10 +234,10 @@ static void encode_word(struct encoder *encoder, size_t begin, size_t end)
 }
 
 /* Where the space mark stands in the way of every merge, the text falls into words that can be cached. Unknown characters are fused across
- * words, so they must not meet there: the mark itself is a token, or this is not used. */
+ * words, so they must not meet there: the mark itself is a token, or this is not used. Neither is it where a whole word may be a token without merges. */
 void bpe_word(struct encoder *encoder, size_t begin, size_t end)
 {
-    if (!encoder->tokenizer->words_begin_at_mark) {
+    if (!encoder->tokenizer->words_begin_at_mark || encoder->tokenizer->ignore_merges) {
         encode_word(encoder, begin, end);
         return;
     }

@@ -213,17 +213,6 @@ bool chat_spans(const struct chat *chat, struct pool *pool, const struct text *t
     return true;
 }
 
-/* Bytes of the token's own text: what it swallows of the white space behind it is not counted. */
-static size_t token_bytes(const struct tokenizer *tokenizer, int32_t id)
-{
-    char *bytes = NULL;
-    size_t length = 0;
-    if (tokenizer_decode(tokenizer, &id, 1, false, &bytes, &length) != OK)
-        length = 0;
-    free(bytes);
-    return length;
-}
-
 void span_close(const struct chat *chat, const struct tokenizer *tokenizer, const struct text *text, const struct tokens *tokens,
                 struct span *span)
 {
@@ -240,8 +229,8 @@ void span_close(const struct chat *chat, const struct tokenizer *tokenizer, cons
             high = middle;
     }
     for (int64_t t = low; t < tokens->count && tokens->begin[t] < span->limit; t++)
-        if (tokenizer_special(tokenizer, tokens->id[t]) || tokens->id[t] == eos) {
-            span->end = tokens->begin[t] + (uint32_t)token_bytes(tokenizer, tokens->id[t]);
+        if (tokenizer_special(tokenizer, tokens->id[t]) || tokens->id[t] == eos) {      /* what it swallows of the white space behind it is not counted */
+            span->end = tokens->begin[t] + (uint32_t)tokenizer_bytes(tokenizer, tokens->id[t]);
             return;
         }
     uint32_t end = span->limit;

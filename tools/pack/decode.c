@@ -1,27 +1,44 @@
 /* decode.c: ids back to text (tokenizer.h). Build host.
  *
+ * A decoder is a list of steps, and a step makes of the tokens' texts others, as many or fewer; what the last one leaves is put together.
  * (1) Bytes that are no UTF-8 become U+FFFD, one for each maximal part of a character, as the reference does. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/pack/tokenizer_inside.h"
 
-struct output {
+/* Texts one behind another, with the byte at which each ends. */
+struct texts {
     char *bytes;
     size_t size, reserved;
+    size_t *end;
+    int64_t count, room;
 };
 
-static void put(struct output *output, const char *bytes, size_t size)
+/* More of the text at hand, */
+static void put(struct texts *texts, const char *bytes, size_t size)
 {
-    if (output->size + size + 1 > output->reserved) {
-        output->reserved = 2 * (output->size + size) + 64;
-        output->bytes = memory_grow(output->bytes, output->reserved);
+    if (texts->size + size + 1 > texts->reserved) {
+        texts->reserved = 2 * (texts->size + size) + 64;
+        texts->bytes = memory_grow(texts->bytes, texts->reserved);
     }
-    memcpy(output->bytes + output->size, bytes, size);
-    output->size += size;
-    output->bytes[output->size] = '\0';
+    memcpy(texts->bytes + texts->size, bytes, size);
+    texts->size += size;
+    texts->bytes[texts->size] = '\0';
+}
+
+/* and its end. */
+static void finish(struct texts *texts)
+{
+    MEMORY_ROOM(texts->end, texts->count, texts->room);
+    texts->end[texts->count++] = texts->size;
+}
+
+static struct text text_at(const struct texts *texts, int64_t i)
+{
+    size_t begin = i == 0 ? 0 : texts->end[i - 1];
+    return (struct text){ texts->bytes + begin, (uint32_t)(texts->end[i] - begin) };
 }
 
 /* Length of the well-formed character at text, or minus the length of the maximal part of one that is not (Unicode 15, table 3-7). */
@@ -47,70 +64,129 @@ static int character(const unsigned char *text, size_t left)
     return -1;
 }
 
-static void put_lossy(struct output *output, const char *bytes, size_t size)
+static void put_lossy(struct texts *texts, const char *bytes, size_t size)
 {
     for (size_t at = 0; at < size;) {
         int length = character((const unsigned char *)bytes + at, size - at);
         if (length > 0)
-            put(output, bytes + at, (size_t)length);
+            put(texts, bytes + at, (size_t)length);
         else
-            put(output, "\xef\xbf\xbd", 3);
+            put(texts, "\xef\xbf\xbd", 3);
         at += (size_t)abs(length);
     }
 }
 
-/* A run of byte tokens: text if it is well-formed as a whole, else one U+FFFD for each byte. */
-static void put_byte_run(struct output *output, const char *bytes, size_t size)
+/* ---- the steps ---- */
+
+static void replace(struct texts *to, struct text from, const char *pattern, const char *content)
+{
+    size_t length = strlen(pattern);
+    for (size_t done = 0; done < from.size;) {
+        const char *at = memmem(from.bytes + done, from.size - done, pattern, length);
+        size_t plain = at == NULL ? from.size - done : (size_t)(at - from.bytes) - done;
+        put(to, from.bytes + done, plain);
+        if (at != NULL)
+            put(to, content, strlen(content));
+        done += plain + (at == NULL ? 0 : length);
+    }
+}
+
+/* Up to start and stop of the character at either end. */
+static void strip(struct texts *to, struct text from, const struct decoding *decoding)
+{
+    size_t length = strlen(decoding->pattern), begin = 0, end = from.size;
+    for (size_t i = 0; i < decoding->start && end - begin >= length && memcmp(from.bytes + begin, decoding->pattern, length) == 0; i++)
+        begin += length;
+    for (size_t i = 0; i < decoding->stop && end - begin >= length && memcmp(from.bytes + end - length, decoding->pattern, length) == 0; i++)
+        end -= length;
+    put(to, from.bytes + begin, end - begin);
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte that "<0xNN>" stands for, or -1. */
+static int byte_of_token(struct text text)
+{
+    if (text.size != 6 || memcmp(text.bytes, "<0x", 3) != 0 || text.bytes[5] != '>' || digit(text.bytes[3]) < 0 || digit(text.bytes[4]) < 0)
+        return -1;
+    return 16 * digit(text.bytes[3]) + digit(text.bytes[4]);
+}
+
+/* A run of byte tokens: one text if it is well-formed as a whole, else one U+FFFD for each byte. */
+static void put_byte_run(struct texts *to, struct texts *run)
 {
     bool good = true;
-    for (size_t at = 0; at < size && good;) {
-        int length = character((const unsigned char *)bytes + at, size - at);
+    for (size_t at = 0; at < run->size && good;) {
+        int length = character((const unsigned char *)run->bytes + at, run->size - at);
         good = length > 0;
         at += (size_t)abs(length);
     }
     if (good)
-        put(output, bytes, size);
-    else
-        for (size_t i = 0; i < size; i++)
-            put(output, "\xef\xbf\xbd", 3);
+        put(to, run->bytes, run->size);
+    for (size_t i = 0; i < run->size && !good; i++) {
+        put(to, "\xef\xbf\xbd", 3);
+        finish(to);
+    }
+    if (good && run->size > 0)
+        finish(to);
+    run->size = 0;
 }
 
-static const struct added *added_of(const struct tokenizer *tokenizer, int32_t id)
+static void byte_fallback(struct texts *to, const struct texts *from)
 {
-    for (int32_t i = 0; i < tokenizer->added_count; i++)
-        if (tokenizer->added[i].id == id)
-            return &tokenizer->added[i];
-    return NULL;
+    struct texts run = { 0 };
+    put(&run, "", 0);
+    for (int64_t i = 0; i < from->count; i++) {
+        struct text text = text_at(from, i);
+        int byte = byte_of_token(text);
+        if (byte >= 0) {
+            put(&run, &(char){ (char)byte }, 1);
+            continue;
+        }
+        put_byte_run(to, &run);
+        put(to, text.bytes, text.size);
+        finish(to);
+    }
+    put_byte_run(to, &run);
+    free(run.bytes);
 }
 
-static bool is_byte_token(const struct tokenizer *tokenizer, const struct text *token, unsigned char *byte)
+static void decode_step(const struct decoding *decoding, const struct texts *from, struct texts *to)
 {
-    unsigned value;
-    char text[8];
-    if (!tokenizer->decode_marks || token->size != 6)
-        return false;
-    snprintf(text, sizeof text, "%.6s", token->bytes);
-    if (sscanf(text, "<0x%2X>", &value) != 1 || text[5] != '>')
-        return false;
-    *byte = (unsigned char)value;
-    return true;
-}
-
-/* SentencePiece: marks become spaces. */
-static void put_marked(struct output *output, const char *bytes, size_t size)
-{
-    for (size_t at = 0; at < size;) {
-        bool mark = size - at >= 3 && memcmp(bytes + at, MARK, 3) == 0;
-        put(output, mark ? " " : bytes + at, 1);
-        at += mark ? 3 : 1;
+    switch (decoding->kind) {
+    case DECODE_BYTE_LEVEL:
+        put_lossy(to, from->bytes, from->size);
+        finish(to);
+        return;
+    case DECODE_FUSE:
+        put(to, from->bytes, from->size);
+        finish(to);
+        return;
+    case DECODE_BYTE_FALLBACK:
+        byte_fallback(to, from);
+        return;
+    default:
+        break;
+    }
+    for (int64_t i = 0; i < from->count; i++) {
+        if (decoding->kind == DECODE_STRIP)
+            strip(to, text_at(from, i), decoding);
+        else
+            replace(to, text_at(from, i), decoding->pattern, i == 0 && decoding->kind == DECODE_METASPACE && decoding->opens ? "" : decoding->content);
+        finish(to);
     }
 }
+
+/* ---- ids ---- */
 
 /* Text and size of an id; false if there is no such id. */
 static bool text_of(const struct tokenizer *tokenizer, int32_t id, const struct added *added, struct text *text)
 {
     if (added != NULL)
-        *text = (struct text){ added->content, (uint32_t)added->size };
+        *text = (struct text){ added->bytes, (uint32_t)added->bytes_size };
     else if (id >= 0 && id < tokenizer->vocabulary.size && tokenizer->vocabulary.token[id].bytes != NULL)
         *text = tokenizer->vocabulary.token[id];
     else
@@ -118,44 +194,46 @@ static bool text_of(const struct tokenizer *tokenizer, int32_t id, const struct 
     return true;
 }
 
+static void texts_close(struct texts *texts)
+{
+    free(texts->bytes);
+    free(texts->end);
+}
+
 enum status tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *id, int64_t count, bool skip_special, char **out, size_t *bytes)
 {
-    struct output all = { 0 }, run = { 0 };
-    put(&all, "", 0);
+    struct texts texts = { 0 }, next = { 0 };
+    put(&texts, "", 0);
     for (int64_t i = 0; i < count; i++) {
         const struct added *added = added_of(tokenizer, id[i]);
         struct text text;
-        unsigned char byte;
         if (!text_of(tokenizer, id[i], added, &text)) {
-            free(all.bytes);
-            free(run.bytes);
+            texts_close(&texts);
             return fail(E_DATA, "%s: no token has id %" PRId32, tokenizer->path, id[i]);
         }
         if (added != NULL && added->special && skip_special)
             continue;
-        if (is_byte_token(tokenizer, &text, &byte)) {
-            put(&run, (char *)&byte, 1);
-            continue;
-        }
-        if (run.size > 0)
-            put_byte_run(&all, run.bytes, run.size);
-        run.size = 0;
-        if (tokenizer->decode_marks)
-            put_marked(&all, text.bytes, text.size);
-        else
-            put(&all, text.bytes, text.size);
+        put(&texts, text.bytes, text.size);
+        finish(&texts);
     }
-    if (run.size > 0)
-        put_byte_run(&all, run.bytes, run.size);
-    size_t skip = tokenizer->decode_marks && all.size > 0 && all.bytes[0] == ' ';
-    struct output result = { *out, 0, 0 };
-    put(&result, "", 0);
-    put_lossy(&result, all.bytes + skip, all.size - skip);
-    free(all.bytes);
-    free(run.bytes);
-    *out = result.bytes;
+    for (int32_t i = 0; i < tokenizer->decodings; i++) {
+        struct texts done = texts;
+        next.size = 0;
+        next.count = 0;
+        put(&next, "", 0);
+        decode_step(&tokenizer->decoding[i], &texts, &next);
+        texts = next;
+        next = done;
+    }
+    next.size = 0;
+    put(&next, "", 0);
+    put_lossy(&next, texts.bytes, texts.size);
+    free(*out);
+    *out = next.bytes;
     if (bytes != NULL)
-        *bytes = result.size;
+        *bytes = next.size;
+    free(next.end);
+    texts_close(&texts);
     return OK;
 }
 
@@ -166,10 +244,19 @@ int32_t tokenizer_vocabulary(const struct tokenizer *tokenizer)
 
 int32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text)
 {
-    for (int32_t i = 0; i < tokenizer->added_count; i++)
-        if (strcmp(tokenizer->added[i].content, text) == 0)
-            return tokenizer->added[i].id;
+    const struct added *added = added_named(tokenizer, text);
+    if (added != NULL)
+        return added->id;
     return vocabulary_find(&tokenizer->vocabulary, text, strlen(text));
+}
+
+size_t tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id)
+{
+    const struct added *added = added_of(tokenizer, id);
+    struct text text;
+    if (added != NULL)
+        return added->size;
+    return text_of(tokenizer, id, NULL, &text) ? text.size : 0;
 }
 
 bool tokenizer_special(const struct tokenizer *tokenizer, int32_t id)

@@ -88,59 +88,53 @@ bool is_space(int32_t c)
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-/* A letter, mark, digit or connector: what a pattern calls \w. */
-static bool is_word(utf8proc_int32_t c)
+/* Whether one character is of a word. */
+static bool is_word(struct encoder *encoder, const char *text, size_t bytes)
 {
-    utf8proc_category_t category = utf8proc_category(c);
-    return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO) || category == UTF8PROC_CATEGORY_PC;
+    return pcre2_match(encoder->tokenizer->word, (PCRE2_SPTR)text, bytes, 0, PCRE2_ANCHORED | PCRE2_NO_UTF_CHECK, encoder->match, encoder->context) > 0;
 }
 
-static bool stands_alone(const char *text, size_t begin, size_t end, size_t bytes)
+static bool stands_alone(struct encoder *encoder, const char *text, size_t begin, size_t end, size_t bytes)
 {
-    size_t size;
-    return (begin == 0 || !is_word(character_before(text, begin, &size))) && (end == bytes || !is_word(character_after(text, end, bytes, &size)));
-}
-
-/* The longest added token that begins exactly at `at`, of those that look at text in this state and are wanted; NULL: none. */
-static const struct added *added_at(const struct tokenizer *tokenizer, const char *text, size_t at, size_t bytes, bool normalized, bool plain)
-{
-    unsigned char first = (unsigned char)text[at];
-    for (int32_t i = tokenizer->added_first[first]; i < tokenizer->added_first[first + 1]; i++) {
-        const struct added *added = &tokenizer->added[i];
-        if (added->normalized != normalized || added->sought_size == 0 || (plain && added->special) || added->sought_size > bytes - at)
-            continue;
-        if (memcmp(text + at, added->sought, added->sought_size) == 0 &&
-            (!added->single_word || stands_alone(text, at, at + added->sought_size, bytes)))
-            return added;
-    }
-    return NULL;
+    size_t before = 0;
+    if (begin > 0)
+        character_before(text, begin, &before);
+    return (begin == 0 || !is_word(encoder, text + begin - before, before)) && (end == bytes || !is_word(encoder, text + end, bytes - end));
 }
 
 /* ---- a stretch between added tokens ---- */
 
 typedef enum status stretch(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin, bool plain);
 
-/* Cuts text [0, bytes) at added tokens, and calls between for what lies between them. origin NULL: a byte is its own. */
+/* Cuts text [0, bytes) at added tokens, and calls between for what lies between them. origin NULL: a byte is its own. As with the reference the
+ * leftmost token is found, of those the longest, and the search goes on behind it, also where it does not count; white space that a token swallowed
+ * may be found as a token once more, unless that one swallows what is before it. */
 static enum status cut_at_added(struct encoder *encoder, const char *text, size_t bytes, const uint32_t *origin, bool normalized, bool plain,
                                 stretch *between)
 {
     size_t done = 0, size;
     for (size_t at = 0; at < bytes;) {
-        const struct added *added = added_at(encoder->tokenizer, text, at, bytes, normalized, plain);
+        const struct added *added = added_longest(encoder->tokenizer, text + at, bytes - at, normalized);
         if (added == NULL) {
             at++;
             continue;
         }
         size_t begin = at, end = at + added->sought_size;
-        while (added->left_strip && begin > done && is_space(character_before(text, begin, &size)))
+        at = end;
+        if ((plain && added->special) || (added->single_word && !stands_alone(encoder, text, begin, end, bytes)))
+            continue;
+        while (added->left_strip && begin > 0 && is_space(character_before(text, begin, &size)))
             begin -= size;
+        begin = added->left_strip && begin < done ? done : begin;
         while (added->right_strip && end < bytes && is_space(character_after(text, end, bytes, &size)))
             end += size;
-        TRY(between(encoder, text, done, begin, origin, plain));
-        encoder_append(encoder, added->id, origin == NULL ? (uint32_t)begin : origin[begin]);
-        done = at = end;
+        if (done < begin)
+            TRY(between(encoder, text, done, begin, origin, plain));
+        if (begin < end)
+            encoder_append(encoder, added->id, origin == NULL ? (uint32_t)begin : origin[begin]);
+        done = end;
     }
-    return between(encoder, text, done, bytes, origin, plain);
+    return done < bytes ? between(encoder, text, done, bytes, origin, plain) : OK;
 }
 
 void load_piece(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin)
@@ -168,14 +162,6 @@ static enum status encode_normalized(struct encoder *encoder, const char *text, 
     return split_piece(encoder, 0, encoder->piece.size, 0);
 }
 
-static bool has_normalized_added(const struct tokenizer *tokenizer)
-{
-    for (int32_t i = 0; i < tokenizer->added_count; i++)
-        if (tokenizer->added[i].normalized)
-            return true;
-    return false;
-}
-
 static enum status encode_raw(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin, bool plain)
 {
     (void)origin;
@@ -183,7 +169,7 @@ static enum status encode_raw(struct encoder *encoder, const char *text, size_t 
         return OK;
     load_piece(encoder, text, begin, end, NULL);
     normalize_piece(encoder);
-    if (!has_normalized_added(encoder->tokenizer)) {
+    if (encoder->tokenizer->added_raw == encoder->tokenizer->added_count) {
         open_piece(encoder);
         return encoder->piece.size == 0 ? OK : split_piece(encoder, 0, encoder->piece.size, 0);
     }

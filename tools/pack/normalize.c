@@ -11,6 +11,8 @@
 
 static void put(struct piece *piece, const char *bytes, size_t size, const uint32_t *origin, uint32_t all)
 {
+    if (size == 0)
+        return;
     if (piece->size + size > piece->reserved) {
         piece->reserved = 2 * (piece->size + size) + 256;
         piece->bytes = memory_grow(piece->bytes, piece->reserved);

@@ -272,9 +272,11 @@ static enum status check_all(struct options *options)
     TRY(check_names("--role", options->roles, options->roles_count, roles));
     if (options->show && options->out == NULL && options->sequence_tokens == 0)
         return options->files == 1 ? OK : fail(E_USAGE, "--show takes one data.pack, not %d files", options->files);
-    if (options->sequence_tokens < 8)
+    if (options->sequence_tokens == 0)
         return fail(E_USAGE, "--sequence is needed: the tokens of a row, 8 to 1048576");
-    if (options->out == NULL)
+    if (options->sequence_tokens < 8)
+        return fail(E_USAGE, "--sequence %u: right is 8 to 1048576", options->sequence_tokens);
+    if (options->out == NULL || options->out[0] == '\0')
         return fail(E_USAGE, "--out is needed: the file to write");
     const char *slash = strrchr(options->out, '/');
     snprintf(options->held_path, sizeof options->held_path, "%.*sheld.pack", slash != NULL ? (int)(slash - options->out) + 1 : 0,

@@ -5,6 +5,7 @@
 #include "tools/pack/pack.h"
 
 #include "tools/pack/options.h"
+#include "tools/pack/outputs.h"
 #include "tools/pack/report.h"
 #include "tools/pack/show.h"
 
@@ -141,7 +142,9 @@ static enum status pack_all(struct job *job)
     const struct options *options = &job->options;
     TRY(chat_open(&job->chat, options->tokenizer, options->template_name, options->template_set.value, options->template_set.count));
     TRY(read_rows(job));
+    TRY(outputs_check(options, &job->rows));
     TRY(make_documents(job));
+    TRY(select_check(&job->rows, &job->outcomes));
     int64_t shared;
     select_documents(&job->rows, &job->outcomes, options->held_ratio, &job->learn, &job->held, &shared);
     report_count(&job->rows, &job->outcomes, &job->counts);

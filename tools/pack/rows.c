@@ -195,7 +195,10 @@ static enum status find_rows(struct rows *rows, struct file *file, uint64_t seed
         find_lines(rows, source, at);
     file->rows = rows->count - file->first;
     if (file->rows == 0)
-        return fail(E_DATA, "%s: no rows: the file is empty", file->path);
+        return fail(E_DATA, "%s: no rows: %s", file->path,
+                    source->bytes == 0       ? "the file is empty"
+                    : first == source->bytes ? "the file is empty but for white space"
+                                             : "the file is empty but for [ ]");
     if (file->share >= 0)
         take_share(rows, file, seed);
     return OK;

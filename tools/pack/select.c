@@ -2,6 +2,7 @@
 #include "tools/pack/select.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static bool is_kept(const struct outcome *outcome)
 {
@@ -52,6 +53,20 @@ static int64_t count_shared(const struct rows *rows, const struct outcomes *outc
             shared += bsearch(&outcomes->outcome[r].identity, identity, (size_t)held, sizeof *identity, by_value) != NULL;
     free(identity);
     return shared;
+}
+
+enum status select_check(const struct rows *rows, const struct outcomes *outcomes)
+{
+    /* A document's place in the selection, which doubles while it grows, and in the rows that fill_rows makes. */
+    const double bytes_a_document = 3.0 * sizeof(struct pack_document) + 64.0;
+    double documents = 0, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    for (int64_t r = 0; r < outcomes->count; r++)
+        if (is_kept(&outcomes->outcome[r]))
+            documents += (double)rows->row[r].uses * outcomes->outcome[r].documents;
+    if (documents * bytes_a_document > memory)
+        return fail(E_USAGE, "the shares behind \"#\" make %.0f documents, for which %.0f GiB of memory are needed; the machine has %.0f", documents,
+                    documents * bytes_a_document / 0x1p30, memory / 0x1p30);
+    return OK;
 }
 
 void select_documents(const struct rows *rows, const struct outcomes *outcomes, double held_ratio, struct selection *learn,

@@ -15,6 +15,8 @@ struct selection {
     int64_t rows; /* kept rows, each once */
     int64_t tokens, targets;
 };
+/* Whether the documents, each as often as its share takes it, have room in the machine's memory. Returns OK or E_USAGE. */
+MUST_USE enum status select_check(const struct rows *rows, const struct outcomes *outcomes);
 /* Fills learn and held. shared gets the number of rows of learn that say the same as a row of a held-out file. */
 void select_documents(const struct rows *rows, const struct outcomes *outcomes, double held_ratio, struct selection *learn,
                       struct selection *held, int64_t *shared);

@@ -37,8 +37,7 @@ static int byte_of(utf8proc_int32_t character)
     return -1;
 }
 
-/* Token text to the bytes it stands for; -1 if a character stands for none. */
-static int64_t bytes_of(const char *text, char *out)
+int64_t bytes_of(const char *text, char *out)
 {
     static int16_t table[0x200];
     static bool made;
@@ -229,7 +228,7 @@ enum status tokenizer_open(struct tokenizer **out, const char *path)
     json_error_t error;
     struct source source;
     TRY(source_open(&source, path, FILE_BYTES_MOST));
-    json_t *root = json_loadb(source.bytes > 0 ? source.data : "", source.bytes, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    json_t *root = json_loadb(source.bytes > 0 ? source.data : "", source.bytes, JSON_REJECT_DUPLICATES, &error);
     source_close(&source);
     if (root == NULL)
         return fail(E_DATA, "%s:%d:%d: %s", path, error.line, error.column, error.text);
@@ -252,13 +251,13 @@ void tokenizer_close(struct tokenizer *tokenizer)
         free(tokenizer->normalizer[i].pattern);
         free(tokenizer->normalizer[i].content);
     }
+    for (int32_t i = 0; i < tokenizer->decodings; i++) {
+        free(tokenizer->decoding[i].pattern);
+        free(tokenizer->decoding[i].content);
+    }
     for (int32_t i = 0; i < tokenizer->splitters; i++)
         pcre2_code_free(tokenizer->splitter[i].code);
-    for (int32_t i = 0; i < tokenizer->added_count; i++) {
-        free(tokenizer->added[i].content);
-        free(tokenizer->added[i].sought);
-    }
-    free(tokenizer->added);
+    added_close(tokenizer);
     free(tokenizer->opening.mark);
     vocabulary_close(&tokenizer->vocabulary);
     merges_close(&tokenizer->merges);

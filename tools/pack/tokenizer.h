@@ -28,13 +28,16 @@ struct tokens {
  * match limit). Control tokens in text are found unless plain is true: then the text of added special tokens is ordinary text. */
 MUST_USE enum status tokenizer_encode(struct encoder *encoder, const char *text, size_t bytes, bool plain, struct tokens *tokens);
 
-/* Appends the text of ids to out (malloc'd, grown with realloc; NUL-terminated); skip_special leaves special tokens out. Returns OK or E_DATA (id unknown). */
+/* Makes the text of ids, as the file's decoder says; without one, the tokens' own bytes one behind another. skip_special leaves special tokens out.
+ * out is the caller's: NULL or malloc'd before, then malloc'd and NUL-terminated. Returns OK, or E_DATA (id unknown) with out as it was. */
 MUST_USE enum status tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *id, int64_t count, bool skip_special, char **out,
                                       size_t *bytes);
 
 int32_t tokenizer_vocabulary(const struct tokenizer *tokenizer);                       /* largest id + 1 */
 /* Id of a token by its exact text (added tokens, then vocabulary), or -1. */
 int32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text);
+/* Bytes of the token's own text; 0 if there is no such id. */
+size_t tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id);
 bool tokenizer_special(const struct tokenizer *tokenizer, int32_t id);
 /* Ids that the post-processor puts before and after a text (BOS, EOS) when special tokens are wanted; counts may be 0, at most 4 each. */
 int32_t tokenizer_prefix(const struct tokenizer *tokenizer, int32_t prefix[4]);

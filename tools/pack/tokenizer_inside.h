@@ -49,7 +49,7 @@ const struct merge *merges_find(const struct merges *merges, int32_t left, int32
 
 enum normalizer_kind { NORMALIZE_NFC, NORMALIZE_NFD, NORMALIZE_NFKC, NORMALIZE_NFKD, NORMALIZE_PREPEND, NORMALIZE_REPLACE, NORMALIZE_LOWER,
                        NORMALIZE_STRIP };
-enum { NORMALIZERS_MOST = 8, SPLITTERS_MOST = 8, SPECIAL_MOST = 4 };
+enum { NORMALIZERS_MOST = 8, SPLITTERS_MOST = 8, DECODINGS_MOST = 8, SPECIAL_MOST = 4 };
 struct normalizer {
     enum normalizer_kind kind;
     char *pattern, *content;       /* REPLACE: a text and its replacement; PREPEND: content */
@@ -67,12 +67,21 @@ struct splitter {
     enum split_behaviour behaviour;
     bool invert;
 };
+enum decoding_kind { DECODE_BYTE_LEVEL, DECODE_REPLACE, DECODE_BYTE_FALLBACK, DECODE_FUSE, DECODE_STRIP, DECODE_METASPACE };
+struct decoding {
+    enum decoding_kind kind;
+    char *pattern, *content;       /* REPLACE, METASPACE: a text and its replacement; STRIP: pattern is the character that goes */
+    size_t start, stop;            /* STRIP: so many of them at either end */
+    bool opens;                    /* METASPACE: those of the first token go altogether */
+};
 struct added {
     int32_t id;
     char *content;                 /* as the file writes it */
     size_t size;
     char *sought;                  /* what stands in the text where the token is: normalized content where the token is sought in normalized text */
     size_t sought_size;
+    char *bytes;                   /* what it decodes to: sought, or, byte-level, the bytes that sought stands for where it is all stand-ins */
+    size_t bytes_size;
     bool special, normalized, left_strip, right_strip, single_word;
 };
 
@@ -90,13 +99,21 @@ struct tokenizer {
     struct opening opening;
     struct splitter splitter[SPLITTERS_MOST];
     int32_t splitters;
-    struct added *added;           /* by first byte sought, longest first */
-    int32_t added_count;
-    int32_t added_first[257];      /* added tokens whose first byte sought is b: [added_first[b], added_first[b + 1]) */
+    struct added *added;           /* those sought in the raw text, then those in the normalized one, each by what is sought */
+    int32_t added_count, added_raw;
+    int32_t added_first[2][257];   /* of either those whose first byte sought is b: [added_first[.][b], added_first[.][b + 1]) */
+    int32_t *added_by_id;          /* [size] index into added, -1: the id is none */
+    int32_t *added_by_content;     /* [added_count] indices into added */
+    pcre2_code *word;              /* a character of a word, for single_word; NULL where no token asks */
     int32_t size;                  /* largest id + 1, added tokens included */
     int32_t prefix[SPECIAL_MOST], suffix[SPECIAL_MOST], prefixes, suffixes;
-    bool decode_marks;             /* decoder: U+2581 becomes a space, byte tokens bytes, one leading space goes */
+    struct decoding decoding[DECODINGS_MOST];
+    int32_t decodings;             /* 0: the file has no decoder */
 };
+
+/* tokenizer.c: the text of a byte-level token to the bytes it stands for, at most as many as text has. Returns their number, or -1 if a character
+ * stands for none. Not for threads before the first tokenizer is open. */
+int64_t bytes_of(const char *text, char *out);
 
 /* ---- encoding ---- */
 
@@ -136,12 +153,20 @@ struct encoder {
     int64_t count, reserved;
 };
 
-/* stages.c: reads everything of the file but the model. Return OK or E_DATA. */
+/* stages_before.c, stages_behind.c: read everything of the file but the model. Return OK or E_DATA. */
 MUST_USE enum status stages_before_model(struct tokenizer *tokenizer, json_t *root);
 MUST_USE enum status stages_behind_model(struct tokenizer *tokenizer, json_t *root);
-/* A text or truth value of an object; NULL or fallback where it is none. */
-const char *json_text(const json_t *object, const char *key);
-bool json_truth(const json_t *object, const char *key, bool fallback);
+/* added.c: where the vocabulary has the content or the id of an added token, it has both together. Returns OK or E_DATA. */
+MUST_USE enum status added_check_vocabulary(const struct tokenizer *tokenizer, json_t *list, json_t *vocab);
+/* Fills tokenizer->added and what finds its tokens; behind the normalizers, which it runs. Returns OK or E_DATA. */
+MUST_USE enum status added_read(struct tokenizer *tokenizer, json_t *list);
+void added_close(struct tokenizer *tokenizer);
+/* The added token of an id, or of a content; NULL: there is none. Constant time; logarithmic. */
+const struct added *added_of(const struct tokenizer *tokenizer, int32_t id);
+const struct added *added_named(const struct tokenizer *tokenizer, const char *content);
+/* The longest added token, of those sought in the raw text or in the normalized one, that text begins with; NULL: none. Of tokens that are sought
+ * by the same text it is that of the smallest id. Time: bytes of the token by the logarithm of the tokens. */
+const struct added *added_longest(const struct tokenizer *tokenizer, const char *text, size_t bytes, bool normalized);
 
 /* encode.c: text [begin, end) becomes the piece; origin NULL: a byte is its own. */
 void load_piece(struct encoder *encoder, const char *text, size_t begin, size_t end, const uint32_t *origin);
@@ -159,6 +184,9 @@ MUST_USE enum status split_compile(const char *path, const char *pattern, pcre2_
 /* bpe.c: appends the tokens of word [begin, end) of the piece. */
 void bpe_word(struct encoder *encoder, size_t begin, size_t end);
 void encoder_append(struct encoder *encoder, int32_t id, uint32_t begin);
+
+/* \w of Rust's regex, in which the reference writes what a word is made of. */
+#define WORD "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]"
 
 #define MARK "\xe2\x96\x81"       /* U+2581, SentencePiece's space */
 

@@ -199,47 +199,77 @@ static bool present(const struct facts *f, const struct expected *e)
     return e->when == ALWAYS || (e->when == WITH_BIAS && f->qkv_bias) || (e->when == WITH_QK_NORM && f->qk_norm);
 }
 
-static enum status walk_layer(struct walk *w, int32_t layer)
+/* A bucket is a run of bucket_layers layers of the chunk, the last perhaps shorter. */
+static enum status walk_chunk(struct walk *w, const struct chunk *chunk)
 {
-    TRY(begin_bucket(w));
-    for (int i = 0; i < ELEMENTS_OF(layer_parameters); i++)
-        if (present(w->f, &layer_parameters[i]))
-            TRY(next_shard(w, &layer_parameters[i], layer, false));
-    return end_bucket(w);
+    for (int32_t i = 0; i < chunk->layers; i++) {
+        if (i % w->f->bucket_layers == 0)
+            TRY(begin_bucket(w));
+        for (int p = 0; p < ELEMENTS_OF(layer_parameters); p++)
+            if (present(w->f, &layer_parameters[p]))
+                TRY(next_shard(w, &layer_parameters[p], chunk->first_layer + i, false));
+        if ((i + 1) % w->f->bucket_layers == 0 || i + 1 == chunk->layers)
+            TRY(end_bucket(w));
+    }
+    return OK;
+}
+
+/* How many elements a rank holds of the flat buffers: all, or its slices. */
+static enum status check_held(const struct walk *w, bool tied_here)
+{
+    const struct stage *stage = &w->t->stage[w->stage];
+    const struct facts *f = w->f;
+    int64_t all = stage->bucket[stage->buckets - 1].offset + stage->bucket[stage->buckets - 1].elements, slices = all / f->dp;
+    int64_t state = f->zero >= 1 ? slices : all, held = f->zero >= 3 ? slices : all, gradients = f->zero >= 2 ? slices : all;
+    int64_t of_head = !tied_here ? 0 : f->zero >= 2 ? stage->bucket[0].elements / f->dp : f->vocabulary_local * f->hidden;
+    if (stage->parameter_elements != all || stage->state_elements != state || stage->held_elements != held ||
+        stage->gradient_elements < gradients + of_head || stage->head_gradient != (tied_here ? gradients : NONE))
+        return fail(E_SOFTWARE,
+                    "covered: stage %d: %" PRId64 " parameters, of which a rank holds %" PRId64 ", %" PRId64 " gradients and %" PRId64
+                    " of each moment, head's gradient at %" PRId64 "; the buckets have %" PRId64 ", with ZeRO %d over %d",
+                    w->stage, stage->parameter_elements, stage->held_elements, stage->gradient_elements, stage->state_elements, stage->head_gradient, all,
+                    (int)f->zero, (int)f->dp);
+    return OK;
 }
 
 static enum status walk_stage(struct walk *w)
 {
     const struct stage *stage = &w->t->stage[w->stage];
     const struct facts *f = w->f;
+    bool tied_here = f->tied && stage->embeds && stage->heads;
     if (stage->embeds) {
         TRY(begin_bucket(w));
         TRY(next_shard(w, &embedding, NONE, false));
+        if (tied_here)
+            TRY(next_shard(w, &final_norm, NONE, false));
         TRY(end_bucket(w));
     }
     for (int32_t c = 0; c < stage->chunks; c++)
-        for (int32_t i = 0; i < stage->chunk[c].layers; i++)
-            TRY(walk_layer(w, stage->chunk[c].first_layer + i));
-    if (stage->heads) {
+        TRY(walk_chunk(w, &stage->chunk[c]));
+    if (stage->heads && !tied_here) {
         TRY(begin_bucket(w));
+        TRY(next_shard(w, &head, NONE, f->tied));
         TRY(next_shard(w, &final_norm, NONE, false));
-        if (!f->tied || !stage->embeds)
-            TRY(next_shard(w, &head, NONE, f->tied));
         TRY(end_bucket(w));
     }
     if (w->shard != stage->shards || w->bucket != stage->buckets)
         return fail(E_SOFTWARE, "covered: stage %d: %d shards and %d buckets are of no parameter", w->stage,
                     (int)(stage->shards - w->shard), (int)(stage->buckets - w->bucket));
-    int64_t flat = stage->bucket[stage->buckets - 1].offset + stage->bucket[stage->buckets - 1].elements;
-    bool own_head_gradient = f->tied && stage->embeds && stage->heads;
-    int64_t gradients = flat + (own_head_gradient ? f->vocabulary_local * f->hidden : 0);
-    if (stage->parameter_elements != flat || stage->state_elements * f->dp != flat || stage->gradient_elements < gradients ||
-        stage->head_gradient != (own_head_gradient ? flat : NONE))
-        return fail(E_SOFTWARE,
-                    "covered: stage %d: flat buffers of %" PRId64 ", %" PRId64 " and %" PRId64 " elements, head's gradient at %" PRId64
-                    "; the buckets have %" PRId64,
-                    w->stage, stage->parameter_elements, stage->gradient_elements, stage->state_elements, stage->head_gradient, flat);
-    return OK;
+    return check_held(w, tied_here);
+}
+
+/* The buckets of a tied pair on two stages have one size: their slices are summed with each other. */
+static enum status check_pair(const struct tables *t, const struct facts *f)
+{
+    const struct stage *first = NULL, *last = NULL;
+    for (int s = 0; s < f->pp; s++) {
+        first = t->stage[s].embeds ? &t->stage[s] : first;
+        last = t->stage[s].heads ? &t->stage[s] : last;
+    }
+    if (!f->tied || first == last || first->bucket[0].elements == last->bucket[last->buckets - 1].elements)
+        return OK;
+    return fail(E_SOFTWARE, "covered: the tied embedding's bucket has %" PRId64 " elements, the head's %" PRId64 "; their slices are summed with each other",
+                first->bucket[0].elements, last->bucket[last->buckets - 1].elements);
 }
 
 enum status prove_covered(const struct tables *t, const struct facts *f)
@@ -250,6 +280,7 @@ enum status prove_covered(const struct tables *t, const struct facts *f)
         TRY(walk_stage(&walk));
         parameters += walk.parameters;
     }
+    TRY(check_pair(t, f));
     if (parameters != t->model_parameters)
         return fail(E_SOFTWARE, "covered: model_parameters is %" PRId64 ", the shards have %" PRId64, t->model_parameters, parameters);
     return OK;

@@ -11,6 +11,8 @@ struct facts facts_of_image(void)
         .pp = PP,
         .dp = DP,
         .cp = CP,
+        .zero = ZERO,
+        .bucket_layers = LAYOUT_BUCKET_LAYERS,
         .micro_batches = MICRO_BATCHES,
         .micro_batch_rows = MICRO_BATCH_ROWS,
         .sequence_tokens = SEQUENCE_TOKENS,

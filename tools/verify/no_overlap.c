@@ -3,6 +3,7 @@
  * Lives are taken from the programs, not from the buffers' rows; the rows must say the same. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/verify/verify.h"
 
@@ -15,6 +16,14 @@ struct life {
     enum life_kind kind;
     int32_t first, last;
 };
+
+enum { OPERANDS = 9 };
+static void operands(const struct step *step, int32_t named[OPERANDS])
+{
+    const int32_t all[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work, step->weights, step->gradients };
+    _Static_assert(sizeof all == OPERANDS * sizeof *all, "each operand is one of OPERANDS");
+    memcpy(named, all, sizeof all);
+}
 
 static bool of_whole_program(enum buffer_kind kind)
 {
@@ -35,8 +44,9 @@ static enum status lives_of_program(const struct stage *stage, int s, const stru
 {
     for (int32_t i = 0; i < program->steps; i++) {
         const struct step *step = &program->step[i];
-        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work };
-        for (int n = 0; n < ELEMENTS_OF(named); n++) {
+        int32_t named[OPERANDS];
+        operands(step, named);
+        for (int n = 0; n < OPERANDS; n++) {
             if (named[n] == NONE)
                 continue;
             if (of_whole_program(stage->buffer[named[n]].kind))
@@ -66,30 +76,92 @@ static enum status lives_of_stage(const struct stage *stage, int s, struct life 
     return OK;
 }
 
-static bool meet(const struct life *a, const struct life *b)
+/* The buffers that live at one step of a program being played, lowest first. None lies over another, so a new one need only be held against its
+ * two neighbours. */
+struct living {
+    const struct stage *stage;
+    int s;
+    int32_t *buffer; /* [stage->buffers] */
+    int32_t count;
+};
+
+/* Where in the row a buffer of that offset stands, or would. */
+static int32_t position(const struct living *living, int64_t offset_bytes)
 {
-    bool one_program = a->kind == b->kind || a->kind == WHOLE || b->kind == WHOLE;
-    return one_program && a->first <= b->last && b->first <= a->last;
+    int32_t low = 0, high = living->count;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (living->stage->buffer[living->buffer[middle]].offset_bytes < offset_bytes)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum status is_born(struct living *living, int32_t buffer, enum life_kind kind, int32_t step)
+{
+    const struct buffer *all = living->stage->buffer, *born = &all[buffer];
+    int32_t *row = living->buffer, at = position(living, born->offset_bytes), over = NONE;
+    if (at < living->count && row[at] == buffer)
+        return OK; /* the step names it twice */
+    if (at < living->count && all[row[at]].offset_bytes < born->offset_bytes + born->bytes)
+        over = row[at];
+    else if (at > 0 && all[row[at - 1]].offset_bytes + all[row[at - 1]].bytes > born->offset_bytes)
+        over = row[at - 1];
+    if (over != NONE)
+        return fail(E_SOFTWARE, "no_overlap: stage %d: buffers %d and %d lie over each other and both live at step %d of %s", living->s,
+                    (int)(over < buffer ? over : buffer), (int)(over < buffer ? buffer : over), (int)step,
+                    kind == EVALUATION ? "evaluation" : "training");
+    memmove(&row[at + 1], &row[at], (size_t)(living->count++ - at) * sizeof *row);
+    row[at] = buffer;
+    return OK;
+}
+
+static void dies(struct living *living, int32_t buffer)
+{
+    int32_t *row = living->buffer, at = position(living, living->stage->buffer[buffer].offset_bytes);
+    if (at < living->count && row[at] == buffer) /* else the step names it twice */
+        memmove(&row[at], &row[at + 1], (size_t)(--living->count - at) * sizeof *row);
+}
+
+/* Lives include their first step and their last: what a step makes and what it needs for the last time lie apart. */
+static enum status check_program_places(struct living *living, const struct program *program, enum life_kind kind, const struct life *life)
+{
+    living->count = 0;
+    for (int32_t i = 0; i < living->stage->buffers; i++)
+        if (life[i].kind == WHOLE)
+            TRY(is_born(living, i, kind, 0));
+    for (int32_t i = 0; i < program->steps; i++) {
+        int32_t named[OPERANDS];
+        operands(&program->step[i], named);
+        for (int n = 0; n < OPERANDS; n++)
+            if (named[n] != NONE && life[named[n]].first == i)
+                TRY(is_born(living, named[n], kind, i));
+        for (int n = 0; n < OPERANDS; n++)
+            if (named[n] != NONE && life[named[n]].last == i)
+                dies(living, named[n]);
+    }
+    return OK;
 }
 
 static enum status check_places(const struct stage *stage, int s, const struct life *life)
 {
     for (int32_t i = 0; i < stage->buffers; i++) {
-        const struct buffer *a = &stage->buffer[i];
-        if (a->offset_bytes % ALIGN_BYTES != 0 || a->offset_bytes + a->bytes > stage->arena_bytes)
+        const struct buffer *b = &stage->buffer[i];
+        if (b->offset_bytes % ALIGN_BYTES != 0 || b->offset_bytes + b->bytes > stage->arena_bytes)
             return fail(E_SOFTWARE,
                         "no_overlap: stage %d: buffer %d lies at %" PRId64 " to %" PRId64 "; it is aligned to %d and ends within %" PRId64,
-                        s, (int)i, a->offset_bytes, a->offset_bytes + a->bytes, ALIGN_BYTES, stage->arena_bytes);
-        for (int32_t j = 0; j < i; j++) {
-            const struct buffer *b = &stage->buffer[j];
-            bool apart = a->offset_bytes + a->bytes <= b->offset_bytes || b->offset_bytes + b->bytes <= a->offset_bytes;
-            if (!apart && meet(&life[i], &life[j]))
-                return fail(E_SOFTWARE, "no_overlap: stage %d: buffers %d and %d lie over each other and both live at step %d of %s", s,
-                            (int)j, (int)i, (int)(life[i].first > life[j].first ? life[i].first : life[j].first),
-                            life[i].kind == EVALUATION || life[j].kind == EVALUATION ? "evaluation" : "training");
-        }
+                        s, (int)i, b->offset_bytes, b->offset_bytes + b->bytes, ALIGN_BYTES, stage->arena_bytes);
     }
-    return OK;
+    struct living living = { .stage = stage, .s = s, .buffer = calloc((size_t)stage->buffers, sizeof *living.buffer) };
+    if (living.buffer == NULL)
+        return fail(E_AGAIN, "no memory for %d buffers", (int)stage->buffers);
+    enum status status = check_program_places(&living, &stage->train, TRAINING, life);
+    if (status == OK)
+        status = check_program_places(&living, &stage->evaluate, EVALUATION, life);
+    free(living.buffer);
+    return status;
 }
 
 /* ---- fields ---- */
@@ -214,12 +286,12 @@ static int64_t slots_bytes(const struct stage *stage, int64_t message)
 }
 
 /* The least that a buffer of that kind must have; saved and work are checked by their fields. */
-static int64_t least_bytes(const struct facts *f, const struct stage *stage, enum buffer_kind kind)
+static int64_t least_bytes(const struct facts *f, const struct stage *stage, enum buffer_kind kind, int32_t bucket)
 {
     int64_t residual = f->residual_rows * f->hidden * f->real_bytes;
     switch (kind) {
     case BUFFER_PARAMETERS:
-        return stage->parameter_elements * f->real_bytes;
+        return stage->held_elements * f->real_bytes;
     case BUFFER_GRADIENTS:
         return stage->gradient_elements * F32;
     case BUFFER_MOMENT_1:
@@ -236,6 +308,11 @@ static int64_t least_bytes(const struct facts *f, const struct stage *stage, enu
     case BUFFER_RESIDUAL:
     case BUFFER_RESIDUAL_GRADIENT:
         return residual;
+    case BUFFER_BUCKET:
+        return stage->bucket[bucket].elements * f->real_bytes;
+    case BUFFER_BUCKET_GRADIENT:
+    case BUFFER_HEAD_GRADIENT:
+        return stage->bucket[bucket].elements * F32;
     default:
         return 0;
     }
@@ -246,13 +323,13 @@ static enum status check_sizes(const struct facts *f, const struct stage *stage,
     int64_t count[BUFFER_KINDS] = { 0 };
     for (int32_t i = 0; i < stage->buffers; i++) {
         const struct buffer *b = &stage->buffer[i];
-        int64_t least = least_bytes(f, stage, b->kind);
+        int64_t least = least_bytes(f, stage, b->kind, b->bucket);
         count[b->kind]++;
         if (b->bytes < least)
             return fail(E_SOFTWARE, "no_overlap: stage %d: buffer %d has %" PRId64 " bytes, it needs %" PRId64, s, (int)i, b->bytes, least);
     }
     for (int kind = 0; kind < BUFFER_STAGING; kind++)
-        if (count[kind] != (least_bytes(f, stage, (enum buffer_kind)kind) > 0))
+        if (count[kind] != (least_bytes(f, stage, (enum buffer_kind)kind, NONE) > 0))
             return fail(E_SOFTWARE, "no_overlap: stage %d has %d buffers of kind %d", s, (int)count[kind], kind);
     return OK;
 }

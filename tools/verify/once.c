@@ -202,6 +202,7 @@ struct buckets {
     const struct facts *f;
     int s;
     enum bucket_state *state; /* [buckets] */
+    enum bucket_state *whole; /* [buffers]: from ZeRO 2 on, of one micro-batch's gradients */
 };
 
 static bool needs_copies(const struct stage *stage, const struct bucket *bucket)
@@ -223,33 +224,83 @@ static bool needs_tied(const struct facts *f, const struct stage *stage, const s
     return false;
 }
 
-/* The state that a bucket must be in before it may be reduced: the last of the sums that it needs. */
+/* The state that a bucket must be in before the norm is taken, or (below ZeRO 2) before it may be reduced: the last of the sums that it needs. */
 static enum bucket_state ready(const struct buckets *b, int32_t i)
 {
     const struct bucket *bucket = &b->stage->bucket[i];
-    return needs_tied(b->f, b->stage, bucket) ? TIED_SUMMED : needs_copies(b->stage, bucket) ? COPIES_SUMMED : CLEARED;
+    bool copies = b->f->zero < 2 && needs_copies(b->stage, bucket);
+    return needs_tied(b->f, b->stage, bucket) ? TIED_SUMMED : copies ? COPIES_SUMMED : CLEARED;
+}
+
+static bool reduced_at_the_end(const struct buckets *b)
+{
+    return b->f->zero < 2 && b->f->dp > 1;
+}
+
+static bool gathered_at_the_end(const struct buckets *b)
+{
+    return (b->f->zero == 1 || b->f->zero == 2) && b->f->dp > 1;
+}
+
+/* What each micro-batch's passes left in whole buckets is reduced into the slices. */
+static enum status all_whole_are_reduced(const struct buckets *b, struct at at, const struct step *step)
+{
+    for (int32_t i = 0; i < b->stage->buffers; i++)
+        if (b->whole[i] != BEFORE && b->whole[i] != REDUCED)
+            return wrong(at, step, "a micro-batch's gradients are not reduced yet");
+    return OK;
 }
 
 static enum status all_are(const struct buckets *b, struct at at, const struct step *step, enum bucket_state from, const char *what)
 {
     for (int32_t i = 0; i < b->stage->buckets; i++)
-        if (b->state[i] != (from == REDUCED && b->f->dp == 1 ? ready(b, i) : from))
+        if (b->state[i] != (from == REDUCED && !reduced_at_the_end(b) ? ready(b, i) : from))
             return wrong(at, step, what);
     return OK;
 }
 
-/* The bucket that holds a parameter's gradient. Parameters of a layer lie in one bucket, the final norm with its head in another. */
-static int32_t bucket_of(const struct stage *stage, const struct step *step)
+/* CLEAR, COPIES and REDUCE of one micro-batch's gradients. */
+static enum status one_whole(const struct buckets *b, struct at at, const struct step *step)
 {
+    enum bucket_state *state = &b->whole[step->gradients], before = *state;
+    if (b->state[step->bucket] != CLEARED)
+        return wrong(at, step, "the slices that it is for are not cleared, or are summed already");
+    switch ((enum step_kind)step->kind) {
+    case STEP_CLEAR:
+        *state = CLEARED;
+        return before == BEFORE ? OK : wrong(at, step, "the micro-batch's gradients were cleared before");
+    case STEP_COPIES:
+        *state = COPIES_SUMMED;
+        return before == CLEARED && needs_copies(b->stage, &b->stage->bucket[step->bucket]) ? OK : wrong(at, step, "its copies need no sum, or have it");
+    case STEP_REDUCE:
+        *state = REDUCED;
+        return before == (needs_copies(b->stage, &b->stage->bucket[step->bucket]) ? COPIES_SUMMED : CLEARED)
+                   ? OK
+                   : wrong(at, step, "the micro-batch's gradients are not summed yet, or were reduced before");
+    default:
+        return wrong(at, step, "is of no micro-batch");
+    }
+}
+
+/* The bucket that holds a parameter's gradient. The final norm lies with its head; a tied head's own gradient is cleared with the bucket. */
+static int32_t bucket_of(const struct facts *f, const struct stage *stage, const struct step *step)
+{
+    int32_t bucket = stage->embeds, most = (int32_t)f->bucket_layers;
     if (step->kind == STEP_EMBED_BACKWARD)
         return 0;
     if (step->kind == STEP_HEAD)
-        return stage->buckets - 1;
-    return layer_row(stage, step->layer) + stage->embeds;
+        return f->tied && stage->embeds ? 0 : stage->buckets - 1;
+    for (int32_t c = 0; c < step->chunk; c++)
+        bucket += (stage->chunk[c].layers + most - 1) / most;
+    return bucket + (step->layer - stage->chunk[step->chunk].first_layer) / most;
 }
 
 static enum status one_bucket(const struct buckets *b, struct at at, const struct step *step)
 {
+    if (step->gradients != NONE)
+        return one_whole(b, at, step);
+    if (step->weights != NONE) /* a gather of one pass: written.c asks for it */
+        return b->state[step->bucket] < UPDATED ? OK : wrong(at, step, "it gathers behind the update");
     enum bucket_state *state = &b->state[step->bucket], before = *state;
     const struct bucket *bucket = &b->stage->bucket[step->bucket];
     switch ((enum step_kind)step->kind) {
@@ -261,7 +312,7 @@ static enum status one_bucket(const struct buckets *b, struct at at, const struc
         return before == CLEARED && needs_copies(b->stage, bucket) ? OK : wrong(at, step, "its copies need no sum, or have it");
     case STEP_REDUCE:
         *state = REDUCED;
-        return before == ready(b, step->bucket) && b->f->dp > 1
+        return before == ready(b, step->bucket) && reduced_at_the_end(b)
                    ? OK
                    : wrong(at, step, "its gradients are not summed yet, or were reduced before");
     case STEP_UPDATE:
@@ -269,7 +320,7 @@ static enum status one_bucket(const struct buckets *b, struct at at, const struc
         return before == NORMED ? OK : wrong(at, step, "the norm is not known, or it was updated before");
     case STEP_GATHER:
         *state = GATHERED;
-        return before == UPDATED && b->f->dp > 1 ? OK : wrong(at, step, "it is not updated, or was gathered before");
+        return before == UPDATED && gathered_at_the_end(b) ? OK : wrong(at, step, "it is not updated, or was gathered before");
     default:
         return wrong(at, step, "has no bucket");
     }
@@ -281,15 +332,17 @@ static enum status all_buckets(const struct buckets *b, struct at at, const stru
     if (step->kind == STEP_TIED) {
         if (!b->f->tied || !(stage->embeds || stage->heads))
             return wrong(at, step, "nothing is tied here");
+        TRY(all_whole_are_reduced(b, at, step));
         for (int32_t i = 0; i < stage->buckets; i++) {
             if (!needs_tied(b->f, stage, &stage->bucket[i]))
                 continue;
-            if (b->state[i] != (needs_copies(stage, &stage->bucket[i]) ? COPIES_SUMMED : CLEARED))
+            if (b->state[i] != (b->f->zero < 2 && needs_copies(stage, &stage->bucket[i]) ? COPIES_SUMMED : CLEARED))
                 return wrong(at, step, "the tied gradient was summed before, or is reduced already");
             b->state[i] = TIED_SUMMED;
         }
         return OK;
     }
+    TRY(all_whole_are_reduced(b, at, step));
     TRY(all_are(b, at, step, REDUCED, "not every bucket's gradients are reduced"));
     for (int32_t i = 0; i < stage->buckets; i++)
         b->state[i] = NORMED;
@@ -299,16 +352,15 @@ static enum status all_buckets(const struct buckets *b, struct at at, const stru
 static enum status check_buckets(const struct stage *stage, const struct facts *f, int s)
 {
     const struct program *program = &stage->train;
-    struct buckets b = { .stage = stage, .f = f, .s = s, .state = calloc((size_t)stage->buckets, sizeof *b.state) };
-    if (b.state == NULL)
-        return fail(E_AGAIN, "no memory for %d buckets", (int)stage->buckets);
-    enum status status = OK;
+    struct buckets b = { .stage = stage, .f = f, .s = s, .state = calloc((size_t)stage->buckets, sizeof *b.state),
+                         .whole = calloc((size_t)stage->buffers, sizeof *b.whole) };
+    enum status status = b.state != NULL && b.whole != NULL ? OK : fail(E_AGAIN, "no memory for %d buckets", (int)stage->buckets);
     for (int32_t i = 0; i < program->steps && status == OK; i++) {
         const struct step *step = &program->step[i];
         struct at at = { s, i };
         if (step->kind == STEP_HEAD || (step->kind >= STEP_LAYER_BACKWARD && step->kind <= STEP_LAYER_WEIGHT) || step->kind == STEP_EMBED_BACKWARD) {
-            bool tied_here = step->kind == STEP_HEAD && stage->head_gradient != NONE; /* lies behind the buckets, cleared with the first */
-            if (b.state[bucket_of(stage, step)] != CLEARED || (tied_here && b.state[0] != CLEARED))
+            bool whole = step->gradients != NONE;
+            if (b.state[bucket_of(f, stage, step)] != CLEARED || (whole && b.whole[step->gradients] != CLEARED))
                 status = wrong(at, step, "it adds to gradients that are not cleared, or already summed over ranks");
         } else if (step->kind == STEP_LAYER || step->kind == STEP_LAYER_AGAIN || step->kind == STEP_EMBED) {
             if (b.state[0] >= UPDATED)
@@ -320,9 +372,14 @@ static enum status check_buckets(const struct stage *stage, const struct facts *
         }
     }
     for (int32_t i = 0; i < stage->buckets && status == OK; i++)
-        if (b.state[i] != (f->dp > 1 ? GATHERED : UPDATED))
+        if (b.state[i] != (gathered_at_the_end(&b) ? GATHERED : UPDATED))
             status = fail(E_SOFTWARE, "once: stage %d: bucket %s is not %s at the end", s, stage->bucket[i].name,
-                          f->dp > 1 ? "gathered" : "updated");
+                          gathered_at_the_end(&b) ? "gathered" : "updated");
+    for (int32_t i = 0; i < stage->buffers && status == OK; i++)
+        if (b.whole[i] != BEFORE && b.whole[i] != REDUCED)
+            status = fail(E_SOFTWARE, "once: stage %d: the gradients of micro-batch %d and bucket %s are not reduced at the end", s,
+                          stage->buffer[i].micro, stage->bucket[stage->buffer[i].bucket].name);
+    free(b.whole);
     free(b.state);
     return status;
 }
@@ -331,7 +388,8 @@ static enum status check_buckets(const struct stage *stage, const struct facts *
 static enum status check_evaluation(const struct stage *stage, int s)
 {
     for (int32_t i = 0; i < stage->evaluate.steps; i++)
-        if (stage->evaluate.step[i].kind > STEP_EMBED_BACKWARD)
+        if (stage->evaluate.step[i].kind > STEP_EMBED_BACKWARD &&
+            (stage->evaluate.step[i].kind != STEP_GATHER || stage->evaluate.step[i].weights == NONE))
             return wrong((struct at){ s, i }, &stage->evaluate.step[i], "does not belong into evaluation");
     return OK;
 }

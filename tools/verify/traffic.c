@@ -28,6 +28,13 @@ static bool copies(const struct stage *stage, const struct bucket *bucket, int32
     return false;
 }
 
+/* From ZeRO 2 on the slices of the two buckets, which have one size; else the gradients themselves. */
+static int64_t tied_elements(const struct facts *f, const struct stage *stage)
+{
+    const struct bucket *bucket = stage->embeds ? &stage->bucket[0] : &stage->bucket[stage->buckets - 1];
+    return f->zero >= 2 ? bucket->elements / f->dp : f->vocabulary_local * f->hidden;
+}
+
 bool traffic_at(const struct facts *f, const struct stage *stage, const struct step *step, int32_t i, struct event *event)
 {
     const struct bucket *bucket = step->bucket == NONE ? NULL : &stage->bucket[step->bucket];
@@ -56,8 +63,9 @@ bool traffic_at(const struct facts *f, const struct stage *stage, const struct s
     case STEP_COPIES:
         return copies(stage, bucket, i, event);
     case STEP_TIED:
-        return stage->embeds != stage->heads && collective(event, i, GROUP_TIED, f->vocabulary_local * f->hidden);
+        return stage->embeds != stage->heads && collective(event, i, GROUP_TIED, tied_elements(f, stage));
     case STEP_REDUCE:
+        return collective(event, i, GROUP_DP, f->zero == 0 ? bucket->elements : bucket->elements / f->dp);
     case STEP_GATHER:
         return collective(event, i, GROUP_DP, bucket->elements / f->dp);
     case STEP_NORM:

@@ -12,6 +12,7 @@
 /* The inputs, and src/config.h's shares of one rank. */
 struct facts {
     int64_t ranks, tp, pp, dp, cp;
+    int64_t zero, bucket_layers;
     int64_t micro_batches, micro_batch_rows, sequence_tokens, tokens; /* tokens: of a micro-batch */
     int64_t residual_rows; /* of them, those whose residual a rank holds */
     bool sequence_parallel;

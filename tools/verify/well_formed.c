@@ -86,8 +86,9 @@ static enum status check_stage(const struct tables *t, const struct facts *f, in
     }
     for (int32_t i = 0; i < stage->buffers; i++) {
         const struct buffer *b = &stage->buffer[i];
-        if (!within(b->kind, 0, BUFFER_KINDS) || b->bytes < 1 || b->offset_bytes < 0 || b->first_step < 0 || b->first_step > b->last_step)
-            return fail(E_SOFTWARE, "well_formed: stage %d: buffer %d is of no kind, empty, or ends before it begins", s, (int)i);
+        bool whole = b->kind == BUFFER_BUCKET || b->kind == BUFFER_BUCKET_GRADIENT || b->kind == BUFFER_HEAD_GRADIENT;
+        if (!within(b->kind, 0, BUFFER_KINDS) || (whole ? !within(b->bucket, 0, stage->buckets) : b->bucket != NONE) || b->bytes < 1 || b->offset_bytes < 0 || b->first_step < 0 || b->first_step > b->last_step)
+            return fail(E_SOFTWARE, "well_formed: stage %d: buffer %d is of no kind or bucket, empty, or ends before it begins", s, (int)i);
     }
     return OK;
 }
@@ -107,7 +108,7 @@ static enum status check_program(const struct stage *stage, int s, const struct 
             (step->chunk != 0 && (step->micro == NONE || step->kind == STEP_FEED)))
             return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): chunk %d, micro-batch %d, layer %d or bucket %d is not of this stage", s,
                         (int)i, step_name(step), step->chunk, step->micro, step->layer, step->bucket);
-        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work };
+        const int32_t named[] = { step->batch, step->in, step->out, step->saved, step->core, step->kept, step->work, step->weights, step->gradients };
         for (int n = 0; n < ELEMENTS_OF(named); n++)
             if (!within_or_none(named[n], 0, stage->buffers))
                 return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): there is no buffer %d", s, (int)i, step_name(step),
@@ -115,6 +116,8 @@ static enum status check_program(const struct stage *stage, int s, const struct 
         bool of_micro = step->kind <= STEP_EMBED_BACKWARD, of_layer = step->kind == STEP_LAYER || (step->kind >= STEP_LAYER_AGAIN && step->kind <= STEP_LAYER_WEIGHT);
         bool of_bucket = step->kind == STEP_CLEAR || step->kind == STEP_COPIES || step->kind == STEP_REDUCE || step->kind == STEP_UPDATE ||
                          step->kind == STEP_GATHER;
+        /* From ZeRO 2 on what is whole for a while belongs to a micro-batch's pass. */
+        of_micro |= of_bucket && (step->weights != NONE || step->gradients != NONE);
         if (of_micro != (step->micro != NONE) || of_layer != (step->layer != NONE) || of_bucket != (step->bucket != NONE))
             return fail(E_SOFTWARE, "well_formed: stage %d, step %d (%s): a micro-batch, layer or bucket is missing or too much", s, (int)i,
                         step_name(step));

@@ -94,9 +94,54 @@ static enum status play_layer(const struct reader *r)
     return writes(r, "out", s->out, BUFFER_RESIDUAL_GRADIENT, s->layer);
 }
 
+/* The bucket that holds a step's parameters, and their gradients. */
+static int32_t bucket_of(const struct reader *r)
+{
+    const struct stage *stage = r->stage;
+    const struct step *s = r->step;
+    if (s->bucket != NONE)
+        return s->bucket;
+    if (s->layer == NONE) /* the embedding's is the first, the head's the last: a tied head on the embedding's stage has none of its own */
+        return (s->kind == STEP_HEAD || s->kind == STEP_HEAD_EVALUATE) && !(r->f->tied && stage->embeds) ? stage->buckets - 1 : 0;
+    int32_t bucket = stage->embeds, most = (int32_t)r->f->bucket_layers;
+    for (int32_t c = 0; c < s->chunk; c++)
+        bucket += (stage->chunk[c].layers + most - 1) / most;
+    return bucket + (s->layer - stage->chunk[s->chunk].first_layer) / most;
+}
+
+static enum status whole_bucket(const struct reader *r, const char *operand, int32_t buffer, bool needed, enum buffer_kind kind, bool write)
+{
+    if ((buffer != NONE) != needed)
+        return wrong(r, operand, needed ? "are not named" : "are too much");
+    if (!needed)
+        return OK;
+    const struct buffer *b = &r->stage->buffer[buffer];
+    if (b->kind != kind || b->bucket != bucket_of(r) || (kind != BUFFER_BUCKET && b->micro != r->step->micro))
+        return wrong(r, operand, "are of another kind, bucket or micro-batch");
+    if (write)
+        r->content[buffer].there = true;
+    return r->content[buffer].there ? OK : wrong(r, operand, "are used before they are gathered or cleared");
+}
+
+/* From ZeRO 2 on a step names the gradients that it adds to, with ZeRO 3 the parameters that it reads; GATHER and CLEAR make them. */
+static enum status play_buckets(const struct reader *r)
+{
+    const struct step *s = r->step;
+    bool head = s->kind == STEP_HEAD || s->kind == STEP_HEAD_EVALUATE, tied_here = r->f->tied && r->stage->embeds && r->stage->heads;
+    bool layer = s->kind == STEP_LAYER || s->kind == STEP_LAYER_AGAIN || (s->kind >= STEP_LAYER_BACKWARD && s->kind <= STEP_LAYER_WEIGHT);
+    bool reads = layer || head || s->kind == STEP_EMBED, gather = s->kind == STEP_GATHER;
+    bool adds = s->kind == STEP_HEAD || (s->kind >= STEP_LAYER_BACKWARD && s->kind <= STEP_LAYER_WEIGHT) || s->kind == STEP_EMBED_BACKWARD;
+    bool sums = (s->kind == STEP_CLEAR && s->micro != NONE) || s->kind == STEP_COPIES || s->kind == STEP_REDUCE;
+    bool of_head = s->kind == STEP_HEAD || (sums && s->gradients != NONE && r->stage->buffer[s->gradients].kind == BUFFER_HEAD_GRADIENT);
+    TRY(whole_bucket(r, "weights", s->weights, r->f->zero >= 3 && (reads || gather), BUFFER_BUCKET, gather));
+    return whole_bucket(r, "gradients", s->gradients, r->f->zero >= 2 && (adds || sums),
+                        of_head && tied_here ? BUFFER_HEAD_GRADIENT : BUFFER_BUCKET_GRADIENT, s->kind == STEP_CLEAR);
+}
+
 static enum status play_step(const struct reader *r)
 {
     const struct step *s = r->step;
+    TRY(play_buckets(r));
     int32_t first = r->stage->chunk[s->chunk].first_layer, last = first + r->stage->chunk[s->chunk].layers;
     switch ((enum step_kind)s->kind) {
     case STEP_FEED:
